@@ -1,0 +1,143 @@
+//! Invariant CRC, the last 4 bytes of every packet.
+//!
+//! CRC-32 of IEEE 802.3 over eight bytes of ones (where the LRH of InfiniBand would stand), the
+//! network header, UDP, BTH and everything behind it up to the ICRC, with the fields a router may
+//! change set to ones. It is stored least significant byte first, unlike every other field.
+//! Sources: IBTA 7.8 and Annex A17, Linux `sw/rxe/rxe_icrc.c`.
+
+use core::fmt;
+use crc32fast::Hasher;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use crate::{Bth, Fields, Grh, Header, Ipv4, Ipv6, Lrh, Udp};
+
+/// The ICRC as it stands on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct Icrc([u8; 4]);
+
+const _: () = assert!(size_of::<Icrc>() == 4);
+
+impl Icrc {
+    /// From the number that the CRC gives.
+    #[must_use]
+    pub const fn new(crc: u32) -> Self {
+        Self(crc.to_le_bytes())
+    }
+
+    /// The number.
+    #[must_use]
+    pub const fn get(self) -> u32 {
+        u32::from_le_bytes(self.0)
+    }
+}
+
+impl Header for Icrc {
+    const NAME: &'static str = "ICRC";
+
+    fn fields(&self, f: &mut Fields<'_>) {
+        // Shown as the bytes stand on the wire.
+        f.hex("icrc", 32, u32::from_be_bytes(self.0));
+    }
+}
+
+impl fmt::Display for Icrc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#010x}", u32::from_be_bytes(self.0))
+    }
+}
+
+/// The headers in front of the BTH, as far as the ICRC covers them.
+#[derive(Clone, Copy, Debug)]
+pub enum Cover<'a> {
+    /// RoCE v1.
+    V1(&'a Grh),
+    /// RoCE v2 over IPv4; the options as they stand (there are none by the standard).
+    V2Ipv4(&'a Ipv4, &'a [u8], &'a Udp),
+    /// RoCE v2 over IPv6; the extension headers as they stand.
+    V2Ipv6(&'a Ipv6, &'a [u8], &'a Udp),
+    /// InfiniBand with a GRH: the whole LRH is masked.
+    IbGlobal(&'a Grh),
+    /// InfiniBand without: only the virtual lane is.
+    IbLocal(&'a Lrh),
+}
+
+/// CRC of eight bytes of ones: where every ICRC but that of local InfiniBand begins.
+///
+/// Linux writes this state without the final complement: `0xdebb20e3`.
+const AFTER_ONES: u32 = !0xdebb_20e3;
+
+/// The right ICRC of a packet.
+///
+/// `rest` is what stands between the BTH and the ICRC: extended headers, payload and pad.
+#[must_use]
+pub fn compute(cover: Cover<'_>, bth: &Bth, rest: &[u8]) -> Icrc {
+    let bth = bth.with_fecn(true).with_becn(true).with_reserved_6(0xff);
+    let mut hasher = Hasher::new_with_initial(AFTER_ONES);
+    match cover {
+        Cover::V1(grh) | Cover::IbGlobal(grh) => {
+            hasher.update(Head { net: mask_grh(grh), bth }.as_bytes());
+        }
+        Cover::V2Ipv4(ip, options, udp) => {
+            let (net, udp) = (mask_ipv4(ip), udp.with_checksum(0xffff));
+            if options.is_empty() {
+                hasher.update(Head { net: Datagram { net, udp }, bth }.as_bytes());
+            } else {
+                hasher.update(net.as_bytes());
+                hasher.update(options);
+                hasher.update(Head { net: udp, bth }.as_bytes());
+            }
+        }
+        Cover::V2Ipv6(ip, extensions, udp) => {
+            let (net, udp) = (mask_ipv6(ip), udp.with_checksum(0xffff));
+            if extensions.is_empty() {
+                hasher.update(Head { net: Datagram { net, udp }, bth }.as_bytes());
+            } else {
+                hasher.update(net.as_bytes());
+                hasher.update(extensions);
+                hasher.update(Head { net: udp, bth }.as_bytes());
+            }
+        }
+        Cover::IbLocal(lrh) => {
+            hasher = Hasher::new();
+            hasher.update(Head { net: lrh.with_vl(0xf), bth }.as_bytes());
+        }
+    }
+    hasher.update(rest);
+    Icrc::new(hasher.finalize())
+}
+
+/// Masked headers side by side, so that one pass covers them: two short passes cost twice.
+#[derive(IntoBytes, Immutable, Unaligned)]
+#[repr(C)]
+struct Head<N> {
+    net: N,
+    bth: Bth,
+}
+
+/// A network header and the UDP header right behind it.
+#[derive(IntoBytes, Immutable, Unaligned)]
+#[repr(C)]
+struct Datagram<N> {
+    net: N,
+    udp: Udp,
+}
+
+fn mask_ipv4(ip: &Ipv4) -> Ipv4 {
+    let mut masked = ip.with_tos(0xff).with_checksum(0xffff);
+    masked.ttl = 0xff;
+    masked
+}
+
+fn mask_ipv6(ip: &Ipv6) -> Ipv6 {
+    let mut masked = ip.with_traffic_class(0xff).with_flow_label(0xf_ffff);
+    masked.hop_limit = 0xff;
+    masked
+}
+
+fn mask_grh(grh: &Grh) -> Grh {
+    let mut masked = grh.with_traffic_class(0xff).with_flow_label(0xf_ffff);
+    masked.hop_limit = 0xff;
+    masked
+}

@@ -1,0 +1,251 @@
+//! One packet: BTH, the extended headers its opcode calls for, payload, pad and ICRC.
+
+use bytes::BufMut;
+
+use super::{Aeth, AtomicAckEth, AtomicEth, Bth, Deth, Feth, Ieth, ImmDt, Rdeth, Reth, XrcEth};
+use crate::header::{AnyHeader, Header, TooShort, put};
+use crate::icrc::Icrc;
+use crate::opcode::{ExtHeaders, OpcodeInfo};
+
+/// A packet from BTH to ICRC. The fields stand in wire order.
+///
+/// Nothing is judged here. An unknown opcode is a BTH and a payload; a packet that the capture cut
+/// has a shorter payload and no ICRC; an extended header that is not there whole is named by
+/// [`missing`](Self::missing) and what is left of it stands in the payload.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<'a> {
+    /// Base transport header.
+    pub bth: &'a Bth,
+    /// Of reliable datagrams.
+    pub rdeth: Option<&'a Rdeth>,
+    /// Of datagrams.
+    pub deth: Option<&'a Deth>,
+    /// Of XRC requests.
+    pub xrceth: Option<&'a XrcEth>,
+    /// Of FLUSH.
+    pub feth: Option<&'a Feth>,
+    /// Of RDMA requests.
+    pub reth: Option<&'a Reth>,
+    /// Of atomic requests.
+    pub atomic_eth: Option<&'a AtomicEth>,
+    /// Of acknowledgements and READ responses.
+    pub aeth: Option<&'a Aeth>,
+    /// Of atomic acknowledgements.
+    pub atomic_ack_eth: Option<&'a AtomicAckEth>,
+    /// Immediate data.
+    pub imm_dt: Option<&'a ImmDt>,
+    /// Of SEND with Invalidate.
+    pub ieth: Option<&'a Ieth>,
+    /// What the message carries in this packet, as far as captured.
+    pub payload: &'a [u8],
+    /// As many bytes as the pad count says, when there are as many before the ICRC.
+    pub pad: &'a [u8],
+    /// The invariant CRC; absent when cut off or when the length leaves no room for it.
+    pub icrc: Option<&'a Icrc>,
+    missing: Option<TooShort>,
+    wire_len: usize,
+    header_len: usize,
+}
+
+impl<'a> Packet<'a> {
+    /// Lays a packet over `bytes`, which begin at the BTH and end with the ICRC or with the cut.
+    ///
+    /// `wire_len` is how long the packet is by its own account; `bytes` may be shorter when the
+    /// capture cut it, and what they have beyond it is not looked at.
+    ///
+    /// # Errors
+    /// [`TooShort`] when there is no whole BTH.
+    #[inline]
+    pub fn parse(bytes: &'a [u8], wire_len: usize) -> Result<Self, TooShort> {
+        let bytes = bytes.get(..wire_len).unwrap_or(bytes);
+        let (bth, rest) = Bth::parse(bytes)?;
+        let mut packet = Self::bare(bth, wire_len);
+        let rest = match bth.opcode.info() {
+            Some(info) => packet.extended_headers(info, rest),
+            None => rest,
+        };
+        packet.body(rest, bytes.len());
+        Ok(packet)
+    }
+
+    /// Only a BTH.
+    #[inline]
+    const fn bare(bth: &'a Bth, wire_len: usize) -> Self {
+        Self {
+            bth,
+            rdeth: None,
+            deth: None,
+            xrceth: None,
+            feth: None,
+            reth: None,
+            atomic_eth: None,
+            aeth: None,
+            atomic_ack_eth: None,
+            imm_dt: None,
+            ieth: None,
+            payload: &[],
+            pad: &[],
+            icrc: None,
+            missing: None,
+            wire_len,
+            header_len: Bth::LEN,
+        }
+    }
+
+    /// Takes the headers of the opcode off the front; returns what follows the last whole one.
+    #[inline]
+    fn extended_headers(&mut self, info: &OpcodeInfo, mut rest: &'a [u8]) -> &'a [u8] {
+        let start = rest.len();
+        let mut missing = None;
+        let mut take = Take { rest: &mut rest, start, missing: &mut missing };
+        let has = info.headers;
+        if !has.is_empty() {
+            self.rdeth = take.header(has.has(ExtHeaders::RDETH));
+            self.deth = take.header(has.has(ExtHeaders::DETH));
+            self.xrceth = take.header(has.has(ExtHeaders::XRCETH));
+            self.feth = take.header(has.has(ExtHeaders::FETH));
+            self.reth = take.header(has.has(ExtHeaders::RETH));
+            self.atomic_eth = take.header(has.has(ExtHeaders::ATOMIC_ETH));
+            self.aeth = take.header(has.has(ExtHeaders::AETH));
+            self.atomic_ack_eth = take.header(has.has(ExtHeaders::ATOMIC_ACK_ETH));
+            self.imm_dt = take.header(has.has(ExtHeaders::IMM_DT));
+            self.ieth = take.header(has.has(ExtHeaders::IETH));
+        }
+        self.missing = missing;
+        self.header_len = Bth::LEN.saturating_add(start.saturating_sub(rest.len()));
+        rest
+    }
+
+    /// Divides what follows the headers into payload, pad and ICRC; `had` bytes were captured.
+    #[inline]
+    fn body(&mut self, rest: &'a [u8], had: usize) {
+        self.payload = rest;
+        if had < self.wire_len || self.missing.is_some() {
+            return;
+        }
+        if let Some((body, icrc)) = rest.split_last_chunk::<4>() {
+            self.icrc = Icrc::parse(icrc).ok().map(|(icrc, _)| icrc);
+            let pad = usize::from(self.bth.pad_count());
+            let split = body.len().checked_sub(pad).unwrap_or(body.len());
+            (self.payload, self.pad) = body.split_at(split);
+        }
+    }
+
+    /// Appends the packet as it is, byte for byte.
+    ///
+    /// # Errors
+    /// [`TooShort`] when `out` has no room; what was written before stays.
+    pub fn emit(&self, out: &mut impl BufMut) -> Result<(), TooShort> {
+        let Self {
+            bth,
+            rdeth,
+            deth,
+            xrceth,
+            feth,
+            reth,
+            atomic_eth,
+            aeth,
+            atomic_ack_eth,
+            imm_dt,
+            ieth,
+            payload,
+            pad,
+            icrc,
+            missing: _,
+            wire_len: _,
+            header_len: _,
+        } = *self;
+        bth.emit(out)?;
+        emit_if(rdeth, out)?;
+        emit_if(deth, out)?;
+        emit_if(xrceth, out)?;
+        emit_if(feth, out)?;
+        emit_if(reth, out)?;
+        emit_if(atomic_eth, out)?;
+        emit_if(aeth, out)?;
+        emit_if(atomic_ack_eth, out)?;
+        emit_if(imm_dt, out)?;
+        emit_if(ieth, out)?;
+        put("payload", payload, out)?;
+        put("pad", pad, out)?;
+        emit_if(icrc, out)
+    }
+
+    /// The first extended header that is not there whole; its offset counts from the BTH.
+    #[must_use]
+    pub const fn missing(&self) -> Option<TooShort> {
+        self.missing
+    }
+
+    /// The length from BTH to ICRC by the account of the headers below, in bytes.
+    #[must_use]
+    pub const fn wire_len(&self) -> usize {
+        self.wire_len
+    }
+
+    /// The length of BTH and of the extended headers that are there, in bytes.
+    #[must_use]
+    pub const fn header_len(&self) -> usize {
+        self.header_len
+    }
+
+    /// The length of the payload by the packet's own account, in bytes, cut off or not.
+    #[must_use]
+    pub fn payload_wire_len(&self) -> usize {
+        let body = self.wire_len.saturating_sub(self.header_len);
+        let Some(body) = body.checked_sub(Icrc::LEN) else { return body };
+        body.checked_sub(usize::from(self.bth.pad_count())).unwrap_or(body)
+    }
+
+    /// Calls `visit` for BTH and each extended header that is there, in wire order.
+    pub fn for_each_header(&self, visit: &mut dyn FnMut(&dyn AnyHeader)) {
+        visit(self.bth);
+        visit_if(self.rdeth, visit);
+        visit_if(self.deth, visit);
+        visit_if(self.xrceth, visit);
+        visit_if(self.feth, visit);
+        visit_if(self.reth, visit);
+        visit_if(self.atomic_eth, visit);
+        visit_if(self.aeth, visit);
+        visit_if(self.atomic_ack_eth, visit);
+        visit_if(self.imm_dt, visit);
+        visit_if(self.ieth, visit);
+    }
+}
+
+fn emit_if<H: Header>(header: Option<&H>, out: &mut impl BufMut) -> Result<(), TooShort> {
+    header.map_or(Ok(()), |header| header.emit(out))
+}
+
+fn visit_if<H: Header>(header: Option<&H>, visit: &mut dyn FnMut(&dyn AnyHeader)) {
+    if let Some(header) = header {
+        visit(header);
+    }
+}
+
+/// Takes headers off the front of `rest` until one is not there whole.
+struct Take<'t, 'a> {
+    rest: &'t mut &'a [u8],
+    start: usize,
+    missing: &'t mut Option<TooShort>,
+}
+
+impl<'a> Take<'_, 'a> {
+    #[inline]
+    fn header<H: Header>(&mut self, wanted: bool) -> Option<&'a H> {
+        if !wanted || self.missing.is_some() {
+            return None;
+        }
+        match H::parse(self.rest) {
+            Ok((header, rest)) => {
+                *self.rest = rest;
+                Some(header)
+            }
+            Err(error) => {
+                let taken = self.start.saturating_sub(self.rest.len());
+                *self.missing = Some(error.at(taken.saturating_add(Bth::LEN)));
+                None
+            }
+        }
+    }
+}
