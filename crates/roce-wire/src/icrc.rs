@@ -12,8 +12,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use crate::{Bth, Fields, Grh, Header, Ipv4, Ipv6, Lrh, Udp};
 
 /// The ICRC as it stands on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 pub struct Icrc([u8; 4]);
 
@@ -51,16 +52,14 @@ impl fmt::Display for Icrc {
 /// The headers in front of the BTH, as far as the ICRC covers them.
 #[derive(Clone, Copy, Debug)]
 pub enum Cover<'a> {
-    /// RoCE v1.
-    V1(&'a Grh),
-    /// RoCE v2 over IPv4; the options as they stand (there are none by the standard).
+    /// RoCE v1, and InfiniBand with a GRH: the LRH is masked whole.
+    Global(&'a Grh),
+    /// InfiniBand without a GRH: only the virtual lane is masked.
+    Local(&'a Lrh),
+    /// RoCE v2 over IPv4; options as they stand (the standard has none).
     V2Ipv4(&'a Ipv4, &'a [u8], &'a Udp),
-    /// RoCE v2 over IPv6; the extension headers as they stand.
+    /// RoCE v2 over IPv6; extension headers as they stand.
     V2Ipv6(&'a Ipv6, &'a [u8], &'a Udp),
-    /// InfiniBand with a GRH: the whole LRH is masked.
-    IbGlobal(&'a Grh),
-    /// InfiniBand without: only the virtual lane is.
-    IbLocal(&'a Lrh),
 }
 
 /// CRC of eight bytes of ones: where every ICRC but that of local InfiniBand begins.
@@ -76,7 +75,7 @@ pub fn compute(cover: Cover<'_>, bth: &Bth, rest: &[u8]) -> Icrc {
     let bth = bth.with_fecn(true).with_becn(true).with_reserved_6(0xff);
     let mut hasher = Hasher::new_with_initial(AFTER_ONES);
     match cover {
-        Cover::V1(grh) | Cover::IbGlobal(grh) => {
+        Cover::Global(grh) => {
             hasher.update(Head { net: mask_grh(grh), bth }.as_bytes());
         }
         Cover::V2Ipv4(ip, options, udp) => {
@@ -99,7 +98,7 @@ pub fn compute(cover: Cover<'_>, bth: &Bth, rest: &[u8]) -> Icrc {
                 hasher.update(Head { net: udp, bth }.as_bytes());
             }
         }
-        Cover::IbLocal(lrh) => {
+        Cover::Local(lrh) => {
             hasher = Hasher::new();
             hasher.update(Head { net: lrh.with_vl(0xf), bth }.as_bytes());
         }

@@ -40,6 +40,7 @@ macro_rules! word {
         }
     };
 }
+pub(crate) use word;
 
 word! {
     /// A partition key: 15 bits and, on top, whether the membership is full.

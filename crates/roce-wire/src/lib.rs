@@ -6,20 +6,28 @@
 mod addr;
 mod ecn;
 mod field;
+mod frame;
 mod header;
 pub mod icrc;
 mod keys;
+mod link;
 mod net;
 mod opcode;
 mod psn;
 mod transport;
+mod tunnel;
 
 pub use addr::{Gid, Lid, MacAddr};
 pub use ecn::Ecn;
 pub use field::{Field, Fields, Value};
+pub use frame::{
+    Addr, Carrier, Content, Frame, IcrcState, Layer, Link, MAX_LAYERS, Net, NoBth, Oddities, Other,
+    Ports, Reject, Tunnels, Version,
+};
 pub use header::{AnyHeader, Header, TooShort};
 pub use icrc::Icrc;
 pub use keys::{PKey, QKey, Qpn, RKey, VirtAddr};
+pub use link::{Erf, EtherType, Ethernet, Null, Pause, Pfc, Sll, Sll2, VlanTag};
 pub use net::{ExtensionHeaders, Grh, Ipv4, Ipv6, Lnh, Lrh, Udp};
 pub use opcode::{Class, ExtHeaders, OPCODES, Opcode, OpcodeInfo, PayloadRule, Service};
 pub use psn::{Msn, Psn};
@@ -27,3 +35,4 @@ pub use transport::{
     AckKind, Aeth, AtomicAckEth, AtomicEth, Bth, Deth, Feth, Ieth, ImmDt, NakCode, Packet, Rdeth,
     Reth, RnrTimer, Syndrome, XrcEth,
 };
+pub use tunnel::{ErspanII, ErspanIII, Geneve, Gre, MplsLabel, Vxlan};

@@ -12,8 +12,20 @@ use PayloadRule::{Exactly8, Exactly16, None, OneToPmtu, Pmtu, UpToPmtu};
 use Service::{Cnp, Rc, Rd, Uc, Ud, Xrc};
 
 /// The first byte of the BTH: the service in its top three bits, the operation below.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    FromBytes,
+    IntoBytes,
+    KnownLayout,
+    Immutable,
+    Unaligned,
+)]
 #[repr(transparent)]
 pub struct Opcode(pub u8);
 

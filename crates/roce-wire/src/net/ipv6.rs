@@ -16,8 +16,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use crate::{Ecn, Fields, Gid, Header};
 
 /// IPv6 header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 pub struct Ipv6 {
     word: U32,
@@ -171,16 +172,11 @@ impl ExtensionHeaders {
     /// Follows the chain that begins with `next_header` at the start of `bytes`.
     #[must_use]
     pub fn walk(next_header: u8, bytes: &[u8]) -> Self {
-        let mut chain = Self {
-            len: 0,
-            next_header,
-            is_fragment: false,
-            fragment_offset: 0,
-            is_cut: false,
-        };
+        let mut chain =
+            Self { len: 0, next_header, is_fragment: false, fragment_offset: 0, is_cut: false };
         // Each turn moves on by at least 8 bytes, so the length of `bytes` bounds the loop.
-        while let HOP_BY_HOP | ROUTING | FRAGMENT | AUTHENTICATION | DESTINATION_OPTIONS | MOBILITY
-        | HIP | SHIM6 = chain.next_header
+        while let HOP_BY_HOP | ROUTING | FRAGMENT | AUTHENTICATION | DESTINATION_OPTIONS
+        | MOBILITY | HIP | SHIM6 = chain.next_header
         {
             let rest = bytes.get(chain.len..).unwrap_or_default();
             let &[next, units, hi, lo, ..] = rest else {

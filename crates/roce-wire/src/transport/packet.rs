@@ -45,6 +45,7 @@ pub struct Packet<'a> {
     missing: Option<TooShort>,
     wire_len: usize,
     header_len: usize,
+    after_bth: &'a [u8],
 }
 
 impl<'a> Packet<'a> {
@@ -60,6 +61,7 @@ impl<'a> Packet<'a> {
         let bytes = bytes.get(..wire_len).unwrap_or(bytes);
         let (bth, rest) = Bth::parse(bytes)?;
         let mut packet = Self::bare(bth, wire_len);
+        packet.after_bth = rest;
         let rest = match bth.opcode.info() {
             Some(info) => packet.extended_headers(info, rest),
             None => rest,
@@ -89,6 +91,7 @@ impl<'a> Packet<'a> {
             missing: None,
             wire_len,
             header_len: Bth::LEN,
+            after_bth: &[],
         }
     }
 
@@ -125,6 +128,8 @@ impl<'a> Packet<'a> {
         }
         if let Some((body, icrc)) = rest.split_last_chunk::<4>() {
             self.icrc = Icrc::parse(icrc).ok().map(|(icrc, _)| icrc);
+            let covered = self.after_bth.len().saturating_sub(Icrc::LEN);
+            self.after_bth = self.after_bth.get(..covered).unwrap_or_default();
             let pad = usize::from(self.bth.pad_count());
             let split = body.len().checked_sub(pad).unwrap_or(body.len());
             (self.payload, self.pad) = body.split_at(split);
@@ -154,6 +159,7 @@ impl<'a> Packet<'a> {
             missing: _,
             wire_len: _,
             header_len: _,
+            after_bth: _,
         } = *self;
         bth.emit(out)?;
         emit_if(rdeth, out)?;
@@ -195,6 +201,20 @@ impl<'a> Packet<'a> {
         let body = self.wire_len.saturating_sub(self.header_len);
         let Some(body) = body.checked_sub(Icrc::LEN) else { return body };
         body.checked_sub(usize::from(self.bth.pad_count())).unwrap_or(body)
+    }
+
+    /// What stands between BTH and ICRC, or between BTH and the end when there is no ICRC.
+    #[must_use]
+    pub const fn after_bth(&self) -> &'a [u8] {
+        self.after_bth
+    }
+
+    /// Whether the capture holds less than the packet had.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        let icrc = if self.icrc.is_some() { Icrc::LEN } else { 0 };
+        let there = Bth::LEN.saturating_add(self.after_bth.len()).saturating_add(icrc);
+        there < self.wire_len
     }
 
     /// Calls `visit` for BTH and each extended header that is there, in wire order.
