@@ -117,3 +117,110 @@ impl<'v> Fields<'v> {
         self.field(name, bits, Value::Bytes(value));
     }
 }
+
+/// Holds the field walk of `H` against the bits it stands for, over several byte patterns.
+///
+/// The fields must cover the header without gap or overlap. A number must be the big-endian bits
+/// at its place, an address or a byte string the bytes there.
+#[cfg(test)]
+pub(crate) fn check_fields<H: crate::Header>() {
+    for bytes in patterns(H::LEN) {
+        let (header, rest) = H::parse(&bytes).unwrap();
+        assert!(rest.is_empty());
+        let mut end = 0;
+        header.fields(&mut Fields::new(&mut |field| {
+            let Field { name, bit, bits, value } = field;
+            assert_eq!(bit, end, "{} {name} leaves a gap", H::NAME);
+            end += bits;
+            let place = bit as usize..end as usize;
+            let whole = bytes.get(place.start / 8..place.end / 8).unwrap_or_default();
+            let (holds, aligned) = match value {
+                Value::Uint(n) | Value::Hex(n) | Value::Reserved(n) | Value::Named(n, _) => {
+                    assert!(bits <= 64, "{} {name} is no number", H::NAME);
+                    (n == number(&bytes, place.clone()), true)
+                }
+                Value::Flag(on) => (bits == 1 && u64::from(on) == number(&bytes, place), true),
+                Value::Mac(mac) => (mac.0 == whole, bit % 8 == 0),
+                Value::Ipv4(ip) => (ip.octets() == whole, bit % 8 == 0),
+                Value::Ipv6(ip) => (ip.octets() == whole, bit % 8 == 0),
+                Value::Bytes(data) => (data == whole, bit % 8 == 0),
+            };
+            assert!(holds && aligned, "{} {name} is not what bits {bit}+{bits} say", H::NAME);
+        }));
+        assert_eq!(end as usize, H::LEN * 8, "{} does not end at its end", H::NAME);
+    }
+}
+
+/// All zero, all ones, counting, single bits, and pseudo-random bytes.
+#[cfg(test)]
+fn patterns(len: usize) -> Vec<Vec<u8>> {
+    let mut patterns = vec![vec![0; len], vec![0xff; len], (1..=len).map(|n| n as u8).collect()];
+    for shift in 0..8 {
+        patterns.push(vec![1 << shift; len]);
+    }
+    // A linear congruential generator (Knuth's MMIX constants), for the same bytes on each run.
+    let mut state = 0x5eed_u64;
+    for _ in 0..200 {
+        let byte = |_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(0x14057b7ef767814f);
+            (state >> 56) as u8
+        };
+        patterns.push((0..len).map(byte).collect());
+    }
+    patterns
+}
+
+/// The bits of `bytes` at `place`, most significant first, as a number.
+#[cfg(test)]
+fn number(bytes: &[u8], place: core::ops::Range<usize>) -> u64 {
+    place.fold(0, |number, bit| number << 1 | u64::from(bytes[bit / 8] >> (7 - bit % 8) & 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check_fields;
+    use crate::mad::{self, cm};
+
+    #[test]
+    fn transport_fields_stand_where_they_say() {
+        check_fields::<crate::Bth>();
+        check_fields::<crate::Rdeth>();
+        check_fields::<crate::Deth>();
+        check_fields::<crate::XrcEth>();
+        check_fields::<crate::Feth>();
+        check_fields::<crate::Reth>();
+        check_fields::<crate::AtomicEth>();
+        check_fields::<crate::Aeth>();
+        check_fields::<crate::AtomicAckEth>();
+        check_fields::<crate::ImmDt>();
+        check_fields::<crate::Ieth>();
+        check_fields::<crate::Icrc>();
+    }
+
+    #[test]
+    fn network_fields_stand_where_they_say() {
+        check_fields::<crate::Ipv4>();
+        check_fields::<crate::Ipv6>();
+        check_fields::<crate::Udp>();
+        check_fields::<crate::Grh>();
+        check_fields::<crate::Lrh>();
+    }
+
+    #[test]
+    fn management_fields_stand_where_they_say() {
+        check_fields::<mad::Mad>();
+        check_fields::<mad::Rmpp>();
+        check_fields::<mad::RdmaCmHeader>();
+        check_fields::<cm::Req>();
+        check_fields::<cm::Mra>();
+        check_fields::<cm::Rej>();
+        check_fields::<cm::Rep>();
+        check_fields::<cm::Rtu>();
+        check_fields::<cm::Dreq>();
+        check_fields::<cm::Drep>();
+        check_fields::<cm::SidrReq>();
+        check_fields::<cm::SidrRep>();
+        check_fields::<cm::Lap>();
+        check_fields::<cm::Apr>();
+    }
+}

@@ -87,7 +87,7 @@ impl Frame<'_> {
             Content::Rejected(reject) => Some(*reject),
             Content::Packet(net, packet) => match judge(packet, net.carrier()) {
                 // The frame was shorter on the wire than its headers say.
-                Ok(()) if packet.missing().is_some() && !self.is_cut() => Some(Reject::BadLength),
+                Ok(()) if packet.lacks_headers() && !self.is_cut() => Some(Reject::BadLength),
                 Ok(()) => None,
                 Err(Doubt::No(reject)) => Some(reject),
                 Err(Doubt::UnlessIcrcIsRight) => {

@@ -40,7 +40,7 @@ pub enum Layer<'a> {
 
 /// Which header a layer is; for [`Kind::Raw`] kinds, what its bytes are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub(super) enum Kind {
     Erf,
     ErfExtensions,
     ErfPadding,
@@ -68,54 +68,56 @@ pub(crate) enum Kind {
     ErspanPlatform,
 }
 
-/// Where a layer begins and how long it is: small, so that noting it costs nothing.
+/// Who is told of the layers of a walk. Most walks tell nobody and pay nothing.
+pub(super) trait Record {
+    /// A layer of `len` bytes at byte `at`; both fit 16 bits.
+    fn layer(&mut self, kind: Kind, at: usize, len: usize);
+}
+
+impl Record for () {
+    #[inline]
+    fn layer(&mut self, _: Kind, _: usize, _: usize) {}
+}
+
+/// Where a layer begins and how long it is.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     kind: Kind,
-    at: u16,
-    len: u16,
+    at: usize,
+    len: usize,
 }
 
 /// The layers of a frame in wire order, each right behind the one before.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Layers {
+pub(super) struct Layers {
     slots: [Slot; MAX_LAYERS],
-    count: u8,
+    count: usize,
+}
+
+impl Record for Layers {
+    fn layer(&mut self, kind: Kind, at: usize, len: usize) {
+        if let Some(slot) = self.slots.get_mut(self.count) {
+            *slot = Slot { kind, at, len };
+            self.count = self.count.saturating_add(1);
+        }
+    }
 }
 
 impl Layers {
-    pub(crate) const NONE: Self =
+    pub(super) const NONE: Self =
         Self { slots: [Slot { kind: Kind::Ethernet, at: 0, len: 0 }; MAX_LAYERS], count: 0 };
 
-    /// Notes a layer; `false` when there are too many or it lies too deep.
-    #[inline]
-    pub(crate) fn push(&mut self, kind: Kind, at: usize, len: usize) -> bool {
-        let (Ok(at), Ok(len)) = (u16::try_from(at), u16::try_from(len)) else { return false };
-        match self.slots.get_mut(usize::from(self.count)) {
-            Some(slot) => {
-                *slot = Slot { kind, at, len };
-                self.count = self.count.saturating_add(1);
-                true
-            }
-            None => false,
-        }
-    }
-
     /// The views, with the offset of each in bytes.
-    pub(crate) fn views<'a>(
-        &self,
-        bytes: &'a [u8],
-    ) -> impl DoubleEndedIterator<Item = (usize, Layer<'a>)> + use<'a, '_> {
-        let slots = self.slots.get(..usize::from(self.count)).unwrap_or_default();
-        slots.iter().filter_map(move |slot| Some((usize::from(slot.at), slot.view(bytes)?)))
+    pub(super) fn views(self, bytes: &[u8]) -> impl Iterator<Item = (usize, Layer<'_>)> {
+        let slots = self.slots.into_iter().take(self.count);
+        slots.filter_map(move |slot| Some((slot.at, slot.view(bytes)?)))
     }
 }
 
 impl Slot {
     /// The view. Whoever noted the slot had laid the header over these bytes before.
     fn view(self, frame: &[u8]) -> Option<Layer<'_>> {
-        let start = usize::from(self.at);
-        let bytes = frame.get(start..start.checked_add(usize::from(self.len))?)?;
+        let bytes = frame.get(self.at..self.at.checked_add(self.len)?)?;
         Some(match self.kind {
             Kind::Erf => Layer::Erf(one(bytes)?),
             Kind::ErfExtensions => Layer::Raw("ERF extension headers", bytes),

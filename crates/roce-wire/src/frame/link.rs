@@ -45,7 +45,7 @@ impl Link {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ports {
     list: [u16; Self::MAX],
-    count: usize,
+    count: u8,
 }
 
 impl Default for Ports {
@@ -63,7 +63,7 @@ impl Ports {
         if self.contains(port) {
             return true;
         }
-        match self.list.get_mut(self.count) {
+        match self.list.get_mut(usize::from(self.count)) {
             Some(slot) => {
                 *slot = port;
                 self.count = self.count.saturating_add(1);
@@ -83,6 +83,6 @@ impl Ports {
     /// All of them, 4791 first.
     #[must_use]
     pub fn as_slice(&self) -> &[u16] {
-        self.list.get(..self.count).unwrap_or_default()
+        self.list.get(..usize::from(self.count)).unwrap_or_default()
     }
 }

@@ -1,5 +1,6 @@
 //! One frame as a capture holds it: the layers, what they carry, and what stands behind it.
 
+mod fast;
 mod judge;
 mod layers;
 mod link;
@@ -18,20 +19,23 @@ pub use net::{Addr, Carrier, Net, Version};
 pub use sets::{Oddities, Tunnels};
 
 use crate::header::{TooShort, put};
-use crate::{EtherType, Header, Icrc, Packet, Pause, Pfc, icrc};
+use crate::{EtherType, Header, Icrc, Packet, Pause, Pfc, VlanTag, icrc};
 use layers::Layers;
+use walk::Walk;
 
 /// A frame, laid over its bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     bytes: &'a [u8],
     wire_len: usize,
-    layers: Layers,
-    /// Where the content begins.
+    link: Link,
+    ports: Ports,
     content_at: usize,
     /// What the layers carry.
     pub content: Content<'a>,
-    /// The tunnels the packet is in, outermost first met.
+    /// The VLAN tags of the innermost Ethernet header, outermost tag first.
+    pub vlans: &'a [VlanTag],
+    /// The tunnels the packet is in.
     pub tunnels: Tunnels,
     /// What contradicts itself in the layers.
     pub oddities: Oddities,
@@ -92,9 +96,32 @@ impl<'a> Frame<'a> {
     /// Walks the headers of a frame. Whatever the bytes are, there is an answer.
     ///
     /// `bytes` is what was captured, `wire_len` how long the frame was on the wire, in bytes.
+    #[inline]
     #[must_use]
     pub fn parse(link: Link, bytes: &'a [u8], wire_len: usize, ports: &Ports) -> Self {
-        walk::walk(link, bytes, wire_len, ports)
+        if link == Link::Ethernet
+            && let Some(frame) = fast::plain(bytes, wire_len, ports)
+        {
+            return frame;
+        }
+        Self::walk(link, bytes, wire_len, ports)
+    }
+
+    /// The long way, which takes any frame.
+    fn walk(link: Link, bytes: &'a [u8], wire_len: usize, ports: &Ports) -> Self {
+        let walk = Walk::through(link, bytes, wire_len, *ports, ());
+        let Walk { wire_len, at, vlans, tunnels, oddities, content, .. } = walk;
+        Frame {
+            bytes,
+            wire_len,
+            link,
+            ports: *ports,
+            content_at: at,
+            content,
+            vlans,
+            tunnels,
+            oddities,
+        }
     }
 
     /// The bytes the frame was parsed from.
@@ -110,8 +137,11 @@ impl<'a> Frame<'a> {
     }
 
     /// The headers in front of the content with their offsets, in wire order.
-    pub fn layers(&self) -> impl DoubleEndedIterator<Item = (usize, Layer<'a>)> + use<'a, '_> {
-        self.layers.views(self.bytes)
+    ///
+    /// They are not kept: this walks the frame once more, so that parsing costs nothing for them.
+    pub fn layers(&self) -> impl Iterator<Item = (usize, Layer<'a>)> + use<'a> {
+        let Self { link, bytes, wire_len, ports, .. } = *self;
+        Walk::through(link, bytes, wire_len, ports, Layers::NONE).into_record().views(bytes)
     }
 
     /// Where the content begins, in bytes from the start of the frame.
@@ -192,5 +222,53 @@ fn packet_icrc_state(net: &Net<'_>, packet: &Packet<'_>) -> IcrcState {
         // Whole, and yet no room for an ICRC: the sender left it out.
         None if !packet.is_cut() => IcrcState::Bad,
         None => IcrcState::Unchecked,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A v2 frame with a VLAN tag or without, over IPv4 or IPv6, and the offset of its Ethertype.
+    fn frames() -> impl Strategy<Value = Vec<u8>> {
+        let v4 = "0800450000440001400040110000 0a0000010a000002 c12312b700300000";
+        let v6 =
+            "86dd60000000003011400000000000000000000000000000000100000000000000000000000000000002
+                  c12312b700300000";
+        let packet =
+            "0a70ffff8000001180000008 0000000000001000 00001234 00000005 68656c6c6f000000 3e7965ac";
+        let heads =
+            [v4.to_owned(), v6.to_owned(), format!("81006064{v4}"), format!("81006064{v6}")];
+        prop::sample::select(heads.to_vec()).prop_map(move |head| {
+            let hex: Vec<u8> = format!("{}{head}{packet}", "00".repeat(12))
+                .bytes()
+                .filter(u8::is_ascii_hexdigit)
+                .collect();
+            hex.chunks(2)
+                .map(|pair| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap())
+                .collect()
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+        /// One byte changed, the end cut or padded: both ways see the same.
+        #[test]
+        fn the_short_way_and_the_long_way_agree(
+            frame in frames(), at in 0usize..70, value: u8, cut in 0usize..130, pad in 0usize..8,
+        ) {
+            let mut bytes = frame;
+            if let Some(byte) = bytes.get_mut(at) {
+                *byte = value;
+            }
+            bytes.truncate(cut);
+            let wire_len = bytes.len() + pad;
+            let ports = Ports::default();
+            let fast = Frame::parse(Link::Ethernet, &bytes, wire_len, &ports);
+            let walked = Frame::walk(Link::Ethernet, &bytes, wire_len, &ports);
+            prop_assert_eq!(format!("{fast:?}"), format!("{walked:?}"));
+        }
     }
 }

@@ -5,24 +5,27 @@
 
 use zerocopy::FromBytes;
 
-use super::layers::{Kind, Layers};
-use super::{Carrier, Content, Frame, Link, Net, NoBth, Oddities, Other, Ports, Reject, Tunnels};
+use super::layers::{Kind, MAX_LAYERS, Record};
+use super::{Carrier, Content, Link, Net, NoBth, Oddities, Other, Ports, Reject, Tunnels};
 use crate::EtherType;
 use crate::header::Header;
 use crate::link::{Erf, Ethernet, Null, Pause, Pfc, Sll, Sll2, VlanTag};
 use crate::net::Grh;
 
 /// The state of a walk.
-pub(super) struct Walk<'a, 'p> {
+pub(super) struct Walk<'a, R> {
     pub(super) bytes: &'a [u8],
-    pub(super) ports: &'p Ports,
+    pub(super) ports: Ports,
     /// How long the frame was on the wire, in bytes.
     pub(super) wire_len: usize,
     /// Where the next header begins.
     pub(super) at: usize,
     /// Where the packet ends by the account of the headers so far; at first nobody has spoken.
     pub(super) end: usize,
-    pub(super) layers: Layers,
+    depth: usize,
+    record: R,
+    /// The tags of the innermost Ethernet frame.
+    pub(super) vlans: &'a [VlanTag],
     pub(super) tunnels: Tunnels,
     pub(super) oddities: Oddities,
     pub(super) other: Other,
@@ -43,25 +46,38 @@ pub(super) enum Next {
     Done,
 }
 
-pub(super) fn walk<'a>(link: Link, bytes: &'a [u8], wire_len: usize, ports: &Ports) -> Frame<'a> {
-    let mut walk = Walk {
-        bytes,
-        ports,
-        wire_len,
-        at: 0,
-        end: usize::MAX,
-        layers: Layers::NONE,
-        tunnels: Tunnels::default(),
-        oddities: Oddities::default(),
-        other: Other::default(),
-        content: Content::Other(Other::default()),
-    };
-    walk.run(link);
-    let Walk { at, wire_len, layers, tunnels, oddities, content, .. } = walk;
-    Frame { bytes, wire_len, layers, content_at: at, content, tunnels, oddities }
-}
+impl<'a, R: Record> Walk<'a, R> {
+    /// Walks a whole frame; `record` is told of each layer.
+    pub(super) fn through(
+        link: Link,
+        bytes: &'a [u8],
+        wire_len: usize,
+        ports: Ports,
+        record: R,
+    ) -> Self {
+        let mut walk = Self {
+            bytes,
+            ports,
+            wire_len,
+            at: 0,
+            end: usize::MAX,
+            depth: 0,
+            record,
+            vlans: &[],
+            tunnels: Tunnels::default(),
+            oddities: Oddities::default(),
+            other: Other::default(),
+            content: Content::Other(Other::default()),
+        };
+        walk.run(link);
+        walk
+    }
 
-impl<'a> Walk<'a, '_> {
+    /// What was recorded.
+    pub(super) fn into_record(self) -> R {
+        self.record
+    }
+
     fn run(&mut self, link: Link) {
         // Every step but the last takes a layer, and there is room for few: the loop is short.
         let mut next = self.link(link);
@@ -104,10 +120,14 @@ impl<'a> Walk<'a, '_> {
 
     #[inline]
     fn step(&mut self, kind: Kind, len: usize) -> Option<()> {
-        if !self.layers.push(kind, self.at, len) {
+        // Layers are told apart by 16-bit offsets; what lies deeper is no packet of any network.
+        let end = self.at.saturating_add(len);
+        if self.depth >= MAX_LAYERS || end > usize::from(u16::MAX) {
             return None;
         }
-        self.at = self.at.saturating_add(len);
+        self.record.layer(kind, self.at, len);
+        self.depth = self.depth.saturating_add(1);
+        self.at = end;
         Some(())
     }
 
@@ -191,6 +211,7 @@ impl<'a> Walk<'a, '_> {
 
     #[inline]
     fn ethernet(&mut self) -> Next {
+        self.vlans = &[];
         match self.take::<Ethernet>(Kind::Ethernet) {
             Some(ethernet) => Next::EtherType(ethernet.ethertype()),
             None => self.other(),
@@ -224,9 +245,11 @@ impl<'a> Walk<'a, '_> {
                 break;
             }
         }
-        match (last, self.take_raw(Kind::Vlans, len)) {
+        let Some(bytes) = self.take_raw(Kind::Vlans, len) else { return self.other() };
+        self.vlans = <[VlanTag]>::ref_from_bytes(bytes).unwrap_or_default();
+        match last {
             // A stack that runs to the end of the bytes says nothing of what follows.
-            (Some(ethertype), Some(_)) if !ethertype.is_vlan() => Next::EtherType(ethertype),
+            Some(ethertype) if !ethertype.is_vlan() => Next::EtherType(ethertype),
             _ => self.other(),
         }
     }

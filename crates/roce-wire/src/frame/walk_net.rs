@@ -1,6 +1,6 @@
 //! The walk's steps through the network layer, and the packet at its end.
 
-use super::layers::Kind;
+use super::layers::{Kind, Record};
 use super::walk::{Next, Walk};
 use super::{Carrier, Content, Net, NoBth, Oddities, Reject};
 use crate::header::Header;
@@ -22,7 +22,7 @@ pub(super) enum Ip<'a> {
     V6(&'a Ipv6, &'a [u8]),
 }
 
-impl<'a> Walk<'a, '_> {
+impl<'a, R: Record> Walk<'a, R> {
     #[inline]
     pub(super) fn ip(&mut self) -> Next {
         let step = match self.rest().first().map(|first| first >> 4) {

@@ -1,7 +1,7 @@
 //! The walk's steps through tunnels. Each opens a new frame or datagram inside the old one.
 
 use super::Tunnels;
-use super::layers::Kind;
+use super::layers::{Kind, Record};
 use super::walk::{Next, Walk};
 use crate::EtherType;
 use crate::header::Header;
@@ -10,7 +10,7 @@ use crate::tunnel::{ErspanII, ErspanIII, Geneve, Gre, MplsLabel, Vxlan};
 /// Frame type of ERSPAN III: what is mirrored begins with an IP header.
 const ERSPAN_IP: u8 = 2;
 
-impl Walk<'_, '_> {
+impl<R: Record> Walk<'_, R> {
     pub(super) fn vxlan(&mut self) -> Next {
         match self.take::<Vxlan>(Kind::Vxlan) {
             Some(_) => self.inside(Tunnels::VXLAN, Next::Ethernet),

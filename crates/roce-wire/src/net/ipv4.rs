@@ -68,6 +68,13 @@ impl Ipv4 {
         (self.version_ihl & 0x0f) << 2
     }
 
+    /// Whether this is version 4 with a header of 20 bytes: no options.
+    #[inline]
+    #[must_use]
+    pub const fn has_plain_length(&self) -> bool {
+        self.version_ihl == 0x45
+    }
+
     /// Type of service: DSCP and ECN together.
     #[must_use]
     pub const fn tos(&self) -> u8 {

@@ -10,8 +10,7 @@ use crate::opcode::{ExtHeaders, OpcodeInfo};
 /// A packet from BTH to ICRC. The fields stand in wire order.
 ///
 /// Nothing is judged here. An unknown opcode is a BTH and a payload; a packet that the capture cut
-/// has a shorter payload and no ICRC; an extended header that is not there whole is named by
-/// [`missing`](Self::missing) and what is left of it stands in the payload.
+/// has a shorter payload and no ICRC; so has one that [`lacks_headers`](Self::lacks_headers).
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
     /// Base transport header.
@@ -42,7 +41,6 @@ pub struct Packet<'a> {
     pub pad: &'a [u8],
     /// The invariant CRC; absent when cut off or when the length leaves no room for it.
     pub icrc: Option<&'a Icrc>,
-    missing: Option<TooShort>,
     wire_len: usize,
     header_len: usize,
     after_bth: &'a [u8],
@@ -88,7 +86,6 @@ impl<'a> Packet<'a> {
             payload: &[],
             pad: &[],
             icrc: None,
-            missing: None,
             wire_len,
             header_len: Bth::LEN,
             after_bth: &[],
@@ -97,33 +94,32 @@ impl<'a> Packet<'a> {
 
     /// Takes the headers of the opcode off the front; returns what follows the last whole one.
     #[inline]
-    fn extended_headers(&mut self, info: &OpcodeInfo, mut rest: &'a [u8]) -> &'a [u8] {
-        let start = rest.len();
-        let mut missing = None;
-        let mut take = Take { rest: &mut rest, start, missing: &mut missing };
+    fn extended_headers(&mut self, info: &OpcodeInfo, bytes: &'a [u8]) -> &'a [u8] {
         let has = info.headers;
-        if !has.is_empty() {
-            self.rdeth = take.header(has.has(ExtHeaders::RDETH));
-            self.deth = take.header(has.has(ExtHeaders::DETH));
-            self.xrceth = take.header(has.has(ExtHeaders::XRCETH));
-            self.feth = take.header(has.has(ExtHeaders::FETH));
-            self.reth = take.header(has.has(ExtHeaders::RETH));
-            self.atomic_eth = take.header(has.has(ExtHeaders::ATOMIC_ETH));
-            self.aeth = take.header(has.has(ExtHeaders::AETH));
-            self.atomic_ack_eth = take.header(has.has(ExtHeaders::ATOMIC_ACK_ETH));
-            self.imm_dt = take.header(has.has(ExtHeaders::IMM_DT));
-            self.ieth = take.header(has.has(ExtHeaders::IETH));
+        if has.is_empty() {
+            return bytes;
         }
-        self.missing = missing;
-        self.header_len = Bth::LEN.saturating_add(start.saturating_sub(rest.len()));
-        rest
+        let mut take = Take { rest: bytes, all_there: true };
+        self.rdeth = take.header(has.has(ExtHeaders::RDETH));
+        self.deth = take.header(has.has(ExtHeaders::DETH));
+        self.xrceth = take.header(has.has(ExtHeaders::XRCETH));
+        self.feth = take.header(has.has(ExtHeaders::FETH));
+        self.reth = take.header(has.has(ExtHeaders::RETH));
+        self.atomic_eth = take.header(has.has(ExtHeaders::ATOMIC_ETH));
+        self.aeth = take.header(has.has(ExtHeaders::AETH));
+        self.atomic_ack_eth = take.header(has.has(ExtHeaders::ATOMIC_ACK_ETH));
+        self.imm_dt = take.header(has.has(ExtHeaders::IMM_DT));
+        self.ieth = take.header(has.has(ExtHeaders::IETH));
+        let taken = bytes.len().saturating_sub(take.rest.len());
+        self.header_len = Bth::LEN.saturating_add(taken);
+        take.rest
     }
 
     /// Divides what follows the headers into payload, pad and ICRC; `had` bytes were captured.
     #[inline]
     fn body(&mut self, rest: &'a [u8], had: usize) {
         self.payload = rest;
-        if had < self.wire_len || self.missing.is_some() {
+        if had < self.wire_len {
             return;
         }
         if let Some((body, icrc)) = rest.split_last_chunk::<4>() {
@@ -156,7 +152,6 @@ impl<'a> Packet<'a> {
             payload,
             pad,
             icrc,
-            missing: _,
             wire_len: _,
             header_len: _,
             after_bth: _,
@@ -177,10 +172,12 @@ impl<'a> Packet<'a> {
         emit_if(icrc, out)
     }
 
-    /// The first extended header that is not there whole; its offset counts from the BTH.
+    /// Whether an extended header that the opcode calls for is not there whole. What there is of
+    /// it stands in the payload.
     #[must_use]
-    pub const fn missing(&self) -> Option<TooShort> {
-        self.missing
+    pub fn lacks_headers(&self) -> bool {
+        let wanted = self.bth.opcode.info().map_or(0, |info| usize::from(info.headers_len));
+        self.header_len < Bth::LEN.saturating_add(wanted)
     }
 
     /// The length from BTH to ICRC by the account of the headers below, in bytes.
@@ -244,26 +241,24 @@ fn visit_if<H: Header>(header: Option<&H>, visit: &mut dyn FnMut(&dyn AnyHeader)
 }
 
 /// Takes headers off the front of `rest` until one is not there whole.
-struct Take<'t, 'a> {
-    rest: &'t mut &'a [u8],
-    start: usize,
-    missing: &'t mut Option<TooShort>,
+struct Take<'a> {
+    rest: &'a [u8],
+    all_there: bool,
 }
 
-impl<'a> Take<'_, 'a> {
+impl<'a> Take<'a> {
     #[inline]
     fn header<H: Header>(&mut self, wanted: bool) -> Option<&'a H> {
-        if !wanted || self.missing.is_some() {
+        if !wanted || !self.all_there {
             return None;
         }
         match H::parse(self.rest) {
             Ok((header, rest)) => {
-                *self.rest = rest;
+                self.rest = rest;
                 Some(header)
             }
-            Err(error) => {
-                let taken = self.start.saturating_sub(self.rest.len());
-                *self.missing = Some(error.at(taken.saturating_add(Bth::LEN)));
+            Err(_) => {
+                self.all_there = false;
                 None
             }
         }

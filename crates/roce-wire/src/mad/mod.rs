@@ -1,0 +1,18 @@
+//! Management datagrams (MADs): what is sent to QP1, and to QP0 on native InfiniBand.
+//!
+//! A datagram is the payload of a UD SEND Only with the well-known Q_Key: a common header of 24
+//! bytes and 232 bytes of its class. On RoCE the class is connection management, [`cm`].
+
+mod bits;
+pub mod cm;
+mod common;
+mod management;
+mod rdma_cm;
+mod rmpp;
+#[cfg(test)]
+mod test_data;
+
+pub use common::{AttributeId, Mad, MadStatus, Method, MgmtClass};
+pub use management::Management;
+pub use rdma_cm::RdmaCmHeader;
+pub use rmpp::{Rmpp, RmppType};
