@@ -198,6 +198,28 @@ mod tests {
     }
 
     #[test]
+    fn link_fields_stand_where_they_say() {
+        check_fields::<crate::Ethernet>();
+        check_fields::<crate::VlanTag>();
+        check_fields::<crate::Sll>();
+        check_fields::<crate::Sll2>();
+        check_fields::<crate::Null>();
+        check_fields::<crate::Erf>();
+        check_fields::<crate::Pfc>();
+        check_fields::<crate::Pause>();
+    }
+
+    #[test]
+    fn tunnel_fields_stand_where_they_say() {
+        check_fields::<crate::Vxlan>();
+        check_fields::<crate::Geneve>();
+        check_fields::<crate::Gre>();
+        check_fields::<crate::ErspanII>();
+        check_fields::<crate::ErspanIII>();
+        check_fields::<crate::MplsLabel>();
+    }
+
+    #[test]
     fn network_fields_stand_where_they_say() {
         check_fields::<crate::Ipv4>();
         check_fields::<crate::Ipv6>();

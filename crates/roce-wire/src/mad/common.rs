@@ -18,8 +18,9 @@ use super::cm::CmAttribute;
 use crate::{Fields, Header};
 
 /// MAD common header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 pub struct Mad {
     /// Version of this header; 1.
@@ -167,8 +168,9 @@ impl fmt::Display for Mad {
 }
 
 /// A management class.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Hash, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(transparent)]
 pub struct MgmtClass(pub u8);
 
@@ -230,8 +232,9 @@ impl fmt::Display for MgmtClass {
 }
 
 /// A method; bit 7 marks a response.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Hash, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(transparent)]
 pub struct Method(pub u8);
 
@@ -289,8 +292,9 @@ impl fmt::Display for Method {
 }
 
 /// An attribute; its number means different things in different classes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Hash, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(transparent)]
 pub struct AttributeId(U16);
 

@@ -108,3 +108,67 @@ impl fmt::Display for Management<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use zerocopy::IntoBytes;
+
+    use crate::mad::test_data::{NO_LISTENER_REJ, RPING_REQ, mad};
+    use crate::mad::{AttributeId, MgmtClass};
+
+    #[test]
+    fn a_whole_datagram_has_its_message_and_nothing_behind_it() {
+        let bytes = mad(NO_LISTENER_REJ);
+        let management = Management::parse(&bytes).unwrap();
+        assert_eq!((management.missing(), management.rest), (None, &[][..]));
+        assert_eq!(management.to_string(), "CM REJ to 0xf4852c6d of REQ: invalid service id");
+        let mut names = Vec::new();
+        management.for_each_header(&mut |header| names.push(header.name()));
+        assert_eq!(names, ["MAD", "CM REJ"]);
+    }
+
+    #[test]
+    fn every_cut_says_what_is_missing_and_keeps_the_name() {
+        let bytes = mad(RPING_REQ);
+        for len in 0..Mad::LEN {
+            assert_eq!(Management::parse(&bytes[..len]).unwrap_err().needed, 24);
+        }
+        for len in Mad::LEN..bytes.len() {
+            let management = Management::parse(&bytes[..len]).unwrap();
+            assert!(management.message.is_none() && management.rdma_cm().is_none());
+            assert_eq!(management.cm_attribute(), Some(CmAttribute::Req));
+            assert_eq!(management.to_string(), "CM REQ (cut)");
+            let missing = management.missing().unwrap();
+            assert_eq!((missing.offset, missing.needed, missing.had), (24, 232, len - 24));
+        }
+    }
+
+    #[test]
+    fn other_classes_keep_their_data() {
+        let mut bytes = mad(RPING_REQ);
+        bytes[1] = MgmtClass::PERF.0;
+        let management = Management::parse(&bytes).unwrap();
+        assert!(management.message.is_none() && management.missing().is_none());
+        assert_eq!(management.rest, &bytes[24..]);
+        assert!(management.to_string().starts_with("MAD Perf Send attribute 0x0010"));
+        bytes[1] = MgmtClass::CM.0;
+        bytes[16..18].copy_from_slice(AttributeId::CLASS_PORT_INFO.as_bytes());
+        let management = Management::parse(&bytes).unwrap();
+        assert!(management.message.is_none() && management.missing().is_none());
+        assert!(management.to_string().starts_with("MAD CM Send ClassPortInfo"));
+    }
+
+    #[test]
+    fn what_stands_behind_a_datagram_is_kept() {
+        let mut long = mad(RPING_REQ).to_vec();
+        long.extend([1, 2, 3]);
+        assert_eq!(Management::parse(&long).unwrap().rest, [1, 2, 3]);
+        for len in 24..=long.len() {
+            let mut out = Vec::new();
+            Management::parse(&long[..len]).unwrap().emit(&mut out).unwrap();
+            assert_eq!(out, long[..len]);
+        }
+    }
+}

@@ -21,8 +21,9 @@ use super::cm::{PortSpace, ServiceId};
 use crate::{Fields, Gid, Header};
 
 /// RDMA_CM's header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 pub struct RdmaCmHeader {
     cma_version: u8,
@@ -180,5 +181,63 @@ impl fmt::Display for RdmaCmHeader {
             }
             _ => write!(f, "IP version {}", IP_VERSION.of(self.ip_version)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use crate::mad::Management;
+    use crate::mad::cm::{CommId, SidrReq};
+    use crate::mad::test_data::{RPING_REQ, RPING_V6_REQ, mad};
+
+    /// The header in the private data of a REQ.
+    fn header(hex: &str) -> RdmaCmHeader {
+        let bytes = mad(hex);
+        *Management::parse(&bytes).unwrap().rdma_cm().unwrap().0
+    }
+
+    #[test]
+    fn the_headers_of_rping_read_as_tshark_reads_them() {
+        let v4 = header(RPING_REQ);
+        assert_eq!((v4.major_version(), v4.minor_version(), v4.ip_version()), (0, 0, Some(4)));
+        assert_eq!(v4.source_port(), 0xc203);
+        assert_eq!(v4.source_ip(), Some("10.77.0.1".parse().unwrap()));
+        assert_eq!(v4.destination_ip(), Some("10.77.0.2".parse().unwrap()));
+        let v6 = header(RPING_V6_REQ);
+        assert_eq!((v6.ip_version(), v6.source_port()), (Some(6), 0xcafc));
+        assert_eq!(v6.source_ip(), Some("fd77::1".parse().unwrap()));
+        assert_eq!(v6.destination_ip(), Some("fd77::2".parse().unwrap()));
+        assert_eq!(v6.to_string(), "[fd77::1]:51964 > fd77::2");
+    }
+
+    #[test]
+    fn it_is_built_as_captured() {
+        let source = "10.77.0.1:49667".parse().unwrap();
+        let built = RdmaCmHeader::new(source, "10.77.0.2".parse().unwrap());
+        assert_eq!(built, header(RPING_REQ));
+        let source = "[fd77::1]:51964".parse().unwrap();
+        let built = RdmaCmHeader::new(source, "fd77::2".parse().unwrap());
+        assert_eq!(built, header(RPING_V6_REQ));
+    }
+
+    #[test]
+    fn an_unknown_ip_version_has_no_addresses() {
+        let (header, _) = RdmaCmHeader::parse(&[0x5f; 36]).unwrap();
+        assert_eq!((header.ip_version(), header.source_ip()), (None, None));
+        assert_eq!((header.major_version(), header.minor_version()), (5, 15));
+        assert_eq!(header.to_string(), "IP version 5");
+    }
+
+    #[test]
+    fn a_service_with_infiniband_addresses_has_no_header() {
+        let mut req = SidrReq::new(CommId::new(1), ServiceId::rdma_cm(PortSpace::IB, 7));
+        assert!(req.rdma_cm().is_none());
+        assert_eq!(req.to_string(), "0x00000001 service IB port 7");
+        req.private_data[..36].copy_from_slice(header(RPING_REQ).as_bytes());
+        assert!(req.rdma_cm().is_some());
+        req.service_id = ServiceId::new(0x1000);
+        assert!(req.rdma_cm().is_none());
     }
 }

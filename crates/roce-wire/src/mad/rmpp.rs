@@ -17,8 +17,9 @@ use super::bits::ByteBits;
 use crate::{Fields, Header};
 
 /// Reliable multi-packet protocol header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 pub struct Rmpp {
     /// Version; 1.
@@ -109,8 +110,9 @@ impl fmt::Display for Rmpp {
 }
 
 /// What kind of datagram an RMPP header announces.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Hash, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(transparent)]
 pub struct RmppType(pub u8);
 

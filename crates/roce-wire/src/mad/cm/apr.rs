@@ -18,8 +18,9 @@ use super::{AprStatus, CommId};
 use crate::{Fields, Header};
 
 /// Alternate path response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 pub struct Apr {
     /// The sender's id of the connection.

@@ -15,8 +15,9 @@ use super::CommId;
 use crate::{Fields, Header};
 
 /// Disconnection reply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 pub struct Drep {
     /// The sender's id of the connection.

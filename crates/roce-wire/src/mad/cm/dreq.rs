@@ -18,8 +18,9 @@ use crate::mad::bits::Bits;
 use crate::{Fields, Header, Qpn};
 
 /// Disconnection request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 pub struct Dreq {
     /// The sender's id of the connection.

@@ -26,8 +26,9 @@ use crate::mad::bits::{Bits, ByteBits};
 use crate::{Fields, Gid, Header, Lid, Qpn};
 
 /// Load alternate path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 pub struct Lap {
     /// The sender's id of the connection.
@@ -251,7 +252,10 @@ mod tests {
             .with_subnet_local(true)
             .with_ack_timeout(AckTimeout(0x11));
         let bytes = lap.as_bytes();
-        assert_eq!(bytes[..20], [0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0x12, 0x34, 0x56, 0xf8, 0, 0, 0, 0]);
+        assert_eq!(
+            bytes[..20],
+            [0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0x12, 0x34, 0x56, 0xf8, 0, 0, 0, 0]
+        );
         assert_eq!((&bytes[24..40], &bytes[40..56]), (&[0xaa; 16][..], &[0xbb; 16][..]));
         assert_eq!(bytes[56..64], [0xff, 0xff, 0xf0, 0x68, 0, 0x3f, 0x58, 0x88]);
     }

@@ -16,8 +16,9 @@ use crate::mad::bits::ByteBits;
 use crate::{Fields, Header};
 
 /// Message receipt acknowledgement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 pub struct Mra {
     /// The sender's id of the connection.

@@ -21,8 +21,9 @@ use crate::mad::bits::{Bits, ByteBits};
 use crate::{Fields, Gid, Lid};
 
 /// The primary or alternate path of a REQ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 pub struct Path {
     /// LID of the sender; Linux writes the permissive one on routed RoCE.

@@ -5,8 +5,9 @@ use zerocopy::network_endian::U16;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// The reason of a REJ, as numbered in Linux `include/rdma/ib_cm.h`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Hash, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(transparent)]
 pub struct RejReason(U16);
 

@@ -19,8 +19,9 @@ use crate::mad::bits::ByteBits;
 use crate::{Fields, Header};
 
 /// Connection reject.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 pub struct Rej {
     /// The sender's id of the connection; 0 when it had given none yet.

@@ -24,8 +24,9 @@ use crate::mad::bits::{Bits, ByteBits};
 use crate::{Fields, Header, Psn, QKey, Qpn};
 
 /// Connection reply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 pub struct Rep {
     /// The sender's id of the connection.

@@ -32,8 +32,9 @@ use crate::mad::bits::{Bits, ByteBits};
 use crate::{Fields, Header, PKey, Psn, QKey, Qpn, Service};
 
 /// Connection request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 pub struct Req {
     /// The sender's id of the connection.
@@ -456,7 +457,10 @@ mod tests {
         // 4.0 shifts this field and the packet rate wrongly.
         assert_eq!(path.flow_label(), (0xc203 * 31 + 0x1c06) & 0xf_ffff);
         assert_eq!((path.packet_rate(), path.traffic_class, path.hop_limit), (0, 0, 64));
-        assert_eq!((path.sl(), path.subnet_local(), path.ack_timeout()), (0, false, AckTimeout(17)));
+        assert_eq!(
+            (path.sl(), path.subnet_local(), path.ack_timeout()),
+            (0, false, AckTimeout(17))
+        );
         assert_eq!((req.alternate, req.alternate.is_used()), (Path::NONE, false));
     }
 

@@ -15,8 +15,9 @@ use super::CommId;
 use crate::{Fields, Header};
 
 /// Ready to use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 pub struct Rtu {
     /// The sender's id of the connection.

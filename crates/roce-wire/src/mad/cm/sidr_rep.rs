@@ -21,8 +21,9 @@ use crate::mad::bits::Bits;
 use crate::{Fields, Header, QKey, Qpn};
 
 /// Service id resolution reply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 pub struct SidrRep {
     /// The number of the request.
@@ -151,10 +152,7 @@ mod tests {
         let bytes = mad(NO_LISTENER_SIDR_REP);
         let (rep, _) = SidrRep::parse(&bytes[24..]).unwrap();
         assert_eq!(rep.status, SidrStatus::UNSUPPORTED);
-        assert_eq!(
-            rep.to_string(),
-            "0xf6852c6d: service id not supported service UDP port 7174"
-        );
+        assert_eq!(rep.to_string(), "0xf6852c6d: service id not supported service UDP port 7174");
     }
 
     #[test]

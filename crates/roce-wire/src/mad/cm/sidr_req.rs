@@ -18,8 +18,9 @@ use crate::mad::RdmaCmHeader;
 use crate::{Fields, Header, PKey};
 
 /// Service id resolution request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(C)]
 pub struct SidrReq {
     /// The sender's number for the request; the reply repeats it.

@@ -4,8 +4,9 @@ use core::fmt;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// The answer to a SIDR_REQ.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Hash, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(transparent)]
 pub struct SidrStatus(pub u8);
 
@@ -42,8 +43,9 @@ impl fmt::Display for SidrStatus {
 }
 
 /// The answer to a LAP.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Hash, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
+)]
 #[repr(transparent)]
 pub struct AprStatus(pub u8);
 

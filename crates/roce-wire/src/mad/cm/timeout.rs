@@ -19,18 +19,19 @@ impl fmt::Display for CmTimeout {
     /// Three digits and a unit, such as `4.29 s`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let nanos = self.duration().as_nanos();
-        let (unit, name) = match nanos {
-            0..1_000_000 => (1_000, "µs"),
-            1_000_000..1_000_000_000 => (1_000_000, "ms"),
-            _ => (1_000_000_000, "s"),
+        // Hundredths of the unit, rounded.
+        let (hundredths, unit) = match nanos {
+            0..1_000_000 => (nanos.saturating_add(5) / 10, "µs"),
+            1_000_000..1_000_000_000 => (nanos.saturating_add(5_000) / 10_000, "ms"),
+            _ => (nanos.saturating_add(5_000_000) / 10_000_000, "s"),
         };
-        // In hundredths and tenths of the unit, rounded; far from overflow in 128 bits.
-        let hundredths = nanos.saturating_mul(100).saturating_add(unit / 2) / unit;
-        let tenths = nanos.saturating_mul(10).saturating_add(unit / 2) / unit;
         match hundredths {
-            0..1_000 => write!(f, "{}.{:02} {name}", hundredths / 100, hundredths % 100),
-            1_000..10_000 => write!(f, "{}.{} {name}", tenths / 10, tenths % 10),
-            _ => write!(f, "{} {name}", nanos.saturating_add(unit / 2) / unit),
+            0..1_000 => write!(f, "{}.{:02} {unit}", hundredths / 100, hundredths % 100),
+            1_000..10_000 => {
+                let tenths = hundredths.saturating_add(5) / 10;
+                write!(f, "{}.{} {unit}", tenths / 10, tenths % 10)
+            }
+            _ => write!(f, "{} {unit}", hundredths.saturating_add(50) / 100),
         }
     }
 }
