@@ -1,0 +1,134 @@
+//! The one buffer that every source is read through and every frame borrows from.
+//!
+//! Plain read(2) into a reused buffer rather than a mapping: a mapping dies with SIGBUS when the
+//! file is truncated under it, does not work for pipes and compressed files, counts as resident
+//! memory, and needs unsafe. The copy out of the page cache costs less than the page faults of a
+//! mapping, and a buffer that fits the second-level cache leaves the frames warm for the parser.
+
+use std::io::{self, Read};
+
+/// How much is asked of the source at once, in bytes. Measured on a page-cached file: larger
+/// buffers leave the second-level cache and are slower, smaller ones cost more system calls.
+const CAPACITY: usize = 256 << 10;
+
+/// Bytes read ahead of a streaming source.
+pub(super) struct Buffer {
+    source: Box<dyn Read + Send>,
+    bytes: Vec<u8>,
+    /// `bytes[start..end]` is read and not yet taken.
+    start: usize,
+    end: usize,
+    /// Where `start` stands in the stream.
+    offset: u64,
+    ended: bool,
+}
+
+impl Buffer {
+    pub(super) fn new(source: Box<dyn Read + Send>) -> Self {
+        let bytes = vec![0; CAPACITY];
+        Self { source, bytes, start: 0, end: 0, offset: 0, ended: false }
+    }
+
+    /// What is read and not yet taken.
+    #[inline]
+    pub(super) fn available(&self) -> &[u8] {
+        self.bytes.get(self.start..self.end).unwrap_or_default()
+    }
+
+    /// Where [`Self::available`] starts in the (uncompressed) stream.
+    pub(super) const fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Sees to it that at least `needed` bytes are available; false when the stream ends first.
+    /// Waits for no more than that, so that a live pipe is read as it comes.
+    #[inline]
+    pub(super) fn fill(&mut self, needed: usize) -> io::Result<bool> {
+        if self.end.saturating_sub(self.start) >= needed {
+            return Ok(true);
+        }
+        self.refill(needed)
+    }
+
+    #[cold]
+    fn refill(&mut self, needed: usize) -> io::Result<bool> {
+        self.bytes.copy_within(self.start..self.end, 0);
+        self.end = self.end.saturating_sub(self.start);
+        self.start = 0;
+        while self.end < needed {
+            if self.end == self.bytes.len() {
+                // Grows with what really arrives, not with what a length field claims.
+                let doubled = self.bytes.len().saturating_mul(2);
+                self.bytes.resize(doubled.min(needed.max(CAPACITY)), 0);
+            }
+            let room = self.bytes.get_mut(self.end..).unwrap_or_default();
+            if self.ended || room.is_empty() {
+                return Ok(false);
+            }
+            match self.source.read(room) {
+                Ok(0) => self.ended = true,
+                Ok(n) => self.end = self.end.saturating_add(n).min(self.bytes.len()),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes the next `n` bytes, which [`Self::fill`] has seen to.
+    #[inline]
+    pub(super) fn take(&mut self, n: usize) -> &[u8] {
+        let from = self.start;
+        self.start = self.start.saturating_add(n).min(self.end);
+        let taken = self.start.saturating_sub(from);
+        self.offset = self.offset.saturating_add(taken as u64);
+        self.bytes.get(from..self.start).unwrap_or_default()
+    }
+
+    /// Gives back the source, the bytes already read from it in front.
+    pub(super) fn into_source(self) -> impl Read + Send {
+        let Self { source, bytes, start, end, .. } = self;
+        let read = bytes.get(start..end).unwrap_or_default().to_vec();
+        io::Cursor::new(read).chain(source)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives one byte at a time, as a slow pipe does.
+    struct Drip(u8);
+
+    impl Read for Drip {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            if self.0 == 0 || out.is_empty() {
+                return Ok(0);
+            }
+            out[0] = self.0;
+            self.0 -= 1;
+            Ok(1)
+        }
+    }
+
+    #[test]
+    fn it_reads_no_further_than_asked() {
+        let mut buffer = Buffer::new(Box::new(Drip(9)));
+        assert!(buffer.fill(4).unwrap());
+        assert_eq!(buffer.available(), [9, 8, 7, 6]);
+        assert_eq!(buffer.take(3), [9, 8, 7]);
+        assert_eq!(buffer.offset(), 3);
+        assert!(!buffer.fill(7).unwrap());
+        assert_eq!(buffer.available(), [6, 5, 4, 3, 2, 1]);
+    }
+
+    #[test]
+    fn it_grows_with_what_arrives() {
+        let source = io::repeat(7).take(3 * CAPACITY as u64);
+        let mut buffer = Buffer::new(Box::new(source));
+        assert!(!buffer.fill(1 << 40).unwrap());
+        assert!(buffer.bytes.len() <= 4 * CAPACITY);
+        assert_eq!(buffer.take(3 * CAPACITY).len(), 3 * CAPACITY);
+        assert!(!buffer.fill(1).unwrap());
+    }
+}

@@ -1,0 +1,34 @@
+//! Files are written in the byte order of the host that wrote them.
+
+/// The byte order of a file or section.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum ByteOrder {
+    Little,
+    Big,
+}
+
+impl ByteOrder {
+    #[inline]
+    pub(super) const fn u16(self, bytes: [u8; 2]) -> u16 {
+        match self {
+            Self::Little => u16::from_le_bytes(bytes),
+            Self::Big => u16::from_be_bytes(bytes),
+        }
+    }
+
+    #[inline]
+    pub(super) const fn u32(self, bytes: [u8; 4]) -> u32 {
+        match self {
+            Self::Little => u32::from_le_bytes(bytes),
+            Self::Big => u32::from_be_bytes(bytes),
+        }
+    }
+
+    #[inline]
+    pub(super) const fn i64(self, bytes: [u8; 8]) -> i64 {
+        match self {
+            Self::Little => i64::from_le_bytes(bytes),
+            Self::Big => i64::from_be_bytes(bytes),
+        }
+    }
+}

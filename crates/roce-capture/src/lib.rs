@@ -1,0 +1,38 @@
+//! Where frames come from and go to: capture files, live interfaces, files written.
+//!
+//! This crate knows bytes, times and link types; what a frame means is not its business.
+//!
+//! - [`FileReader`] reads pcap, pcapng and ERF, plain or compressed, told by content. Frames
+//!   borrow from its one buffer, so nothing is allocated for a packet and memory stays constant
+//!   whatever the file's size. What cannot be read ends the file with a [`Damage`] that says
+//!   where; everything before it has been delivered.
+//! - [`LiveCapture`] captures from an interface through libpcap (feature `libpcap`, on by
+//!   default) or without it (feature `pnet`).
+//! - [`FileWriter`] writes pcap and pcapng, whole records only.
+//! - [`roce_filter`] is the BPF expression that keeps RoCE; `Filter` (feature `libpcap`) applies
+//!   any expression to frames from a file.
+//!
+//! ```no_run
+//! let mut file = roce_capture::FileReader::open("trace.pcapng".as_ref())?;
+//! while let Some(frame) = file.next_frame()? {
+//!     println!("{} {:?} {} bytes", frame.number, frame.time_ns, frame.wire_len);
+//! }
+//! if let Some(damage) = file.damaged() {
+//!     eprintln!("{damage}");
+//! }
+//! # Ok::<(), roce_capture::Error>(())
+//! ```
+#![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::arithmetic_side_effects, clippy::cast_possible_truncation))]
+
+mod error;
+mod file;
+mod frame;
+mod link_type;
+
+pub use error::Error;
+pub use file::{
+    Compression, Container, Damage, DamageKind, FileReader, Format, MAX_RECORD, Resolution,
+};
+pub use frame::Frame;
+pub use link_type::LinkType;
