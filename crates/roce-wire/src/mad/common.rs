@@ -15,6 +15,7 @@ use zerocopy::network_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::cm::CmAttribute;
+use super::{Method, MgmtClass};
 use crate::{Fields, Header};
 
 /// MAD common header.
@@ -167,130 +168,6 @@ impl fmt::Display for Mad {
     }
 }
 
-/// A management class.
-#[derive(
-    Clone, Copy, PartialEq, Eq, Hash, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
-)]
-#[repr(transparent)]
-pub struct MgmtClass(pub u8);
-
-impl MgmtClass {
-    /// Subnet management, routed by LID.
-    pub const SUBN_LID: Self = Self(0x01);
-    /// Subnet administration.
-    pub const SUBN_ADM: Self = Self(0x03);
-    /// Performance management.
-    pub const PERF: Self = Self(0x04);
-    /// Baseboard management.
-    pub const BM: Self = Self(0x05);
-    /// Device management.
-    pub const DEV_MGT: Self = Self(0x06);
-    /// Connection management: the only class that RoCE needs.
-    pub const CM: Self = Self(0x07);
-    /// SNMP tunnelling.
-    pub const SNMP: Self = Self(0x08);
-    /// Device administration.
-    pub const DEV_ADM: Self = Self(0x10);
-    /// Boot management.
-    pub const BOOT_MGT: Self = Self(0x11);
-    /// The class that Linux calls BIS.
-    pub const BIS: Self = Self(0x12);
-    /// Congestion management.
-    pub const CONG_MGT: Self = Self(0x21);
-    /// Subnet management, by directed route.
-    pub const SUBN_DIRECTED: Self = Self(0x81);
-
-    /// The usual abbreviation.
-    #[must_use]
-    pub const fn name(self) -> Option<&'static str> {
-        Some(match self {
-            Self::SUBN_LID => "SubnMgt",
-            Self::SUBN_ADM => "SubnAdm",
-            Self::PERF => "Perf",
-            Self::BM => "BM",
-            Self::DEV_MGT => "DevMgt",
-            Self::CM => "CM",
-            Self::SNMP => "SNMP",
-            Self::DEV_ADM => "DevAdm",
-            Self::BOOT_MGT => "BootMgt",
-            Self::BIS => "BIS",
-            Self::CONG_MGT => "CongMgt",
-            Self::SUBN_DIRECTED => "SubnMgt directed route",
-            _ => return None,
-        })
-    }
-}
-
-impl fmt::Display for MgmtClass {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.name(), self.0) {
-            (Some(name), _) => f.write_str(name),
-            (None, 0x09..=0x0f | 0x30..=0x4f) => write!(f, "vendor class {:#04x}", self.0),
-            (None, _) => write!(f, "class {:#04x}", self.0),
-        }
-    }
-}
-
-/// A method; bit 7 marks a response.
-#[derive(
-    Clone, Copy, PartialEq, Eq, Hash, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
-)]
-#[repr(transparent)]
-pub struct Method(pub u8);
-
-impl Method {
-    /// Ask for an attribute.
-    pub const GET: Self = Self(0x01);
-    /// Change an attribute.
-    pub const SET: Self = Self(0x02);
-    /// Send a message: what connection management does.
-    pub const SEND: Self = Self(0x03);
-    /// Tell of an event.
-    pub const TRAP: Self = Self(0x05);
-    /// Forward an event.
-    pub const REPORT: Self = Self(0x06);
-    /// Acknowledge a trap.
-    pub const TRAP_REPRESS: Self = Self(0x07);
-    /// Ask for a table.
-    pub const GET_TABLE: Self = Self(0x12);
-    /// Answer to Get and Set.
-    pub const GET_RESP: Self = Self(0x81);
-    /// Answer to Report.
-    pub const REPORT_RESP: Self = Self(0x86);
-
-    /// The standard's name.
-    #[must_use]
-    pub const fn name(self) -> Option<&'static str> {
-        Some(match self {
-            Self::GET => "Get",
-            Self::SET => "Set",
-            Self::SEND => "Send",
-            Self::TRAP => "Trap",
-            Self::REPORT => "Report",
-            Self::TRAP_REPRESS => "TrapRepress",
-            Self::GET_TABLE => "GetTable",
-            Self::GET_RESP => "GetResp",
-            Self::REPORT_RESP => "ReportResp",
-            _ => return None,
-        })
-    }
-
-    /// Whether it is a response (bit 7).
-    #[must_use]
-    pub const fn is_response(self) -> bool {
-        self.0 & 0x80 != 0
-    }
-}
-
-impl fmt::Display for Method {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.name() {
-            Some(name) => f.write_str(name),
-            None => write!(f, "method {:#04x}", self.0),
-        }
-    }
-}
-
 /// An attribute; its number means different things in different classes.
 #[derive(
     Clone, Copy, PartialEq, Eq, Hash, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
@@ -402,11 +279,8 @@ mod tests {
     }
 
     #[test]
-    fn unknown_numbers_print_as_hex() {
-        assert_eq!(MgmtClass(0x32).to_string(), "vendor class 0x32");
-        assert_eq!(MgmtClass(0x13).to_string(), "class 0x13");
-        assert_eq!(Method(0x93).to_string(), "method 0x93");
-        assert!(Method(0x93).is_response());
+    fn a_status_prints_its_code_in_words() {
+        assert_eq!(MadStatus(1).to_string(), "busy");
         assert_eq!(MadStatus(0x000c).to_string(), "0x000c method and attribute not supported");
         assert_eq!(MadStatus(0x8000).to_string(), "0x8000");
     }

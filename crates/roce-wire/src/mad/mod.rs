@@ -4,15 +4,19 @@
 //! bytes and 232 bytes of its class. On RoCE the class is connection management, [`cm`].
 
 mod bits;
+mod class;
 pub mod cm;
 mod common;
 mod management;
+mod method;
 mod rdma_cm;
 mod rmpp;
 #[cfg(test)]
 mod test_data;
 
-pub use common::{AttributeId, Mad, MadStatus, Method, MgmtClass};
+pub use class::MgmtClass;
+pub use common::{AttributeId, Mad, MadStatus};
 pub use management::Management;
+pub use method::Method;
 pub use rdma_cm::RdmaCmHeader;
 pub use rmpp::{Rmpp, RmppType};
