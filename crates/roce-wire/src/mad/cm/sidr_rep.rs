@@ -115,11 +115,12 @@ impl Header for SidrRep {
 
 impl fmt::Display for SidrRep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.request_id, self.status)?;
-        if self.status == SidrStatus::OK {
-            write!(f, " qp {} q_key {}", self.qpn(), self.q_key)?;
+        let Self { request_id, status, service_id, q_key, .. } = self;
+        write!(f, "{request_id} {service_id}: {status}")?;
+        if *status == SidrStatus::OK {
+            write!(f, " qp {} q_key {q_key}", self.qpn())?;
         }
-        write!(f, " service {}", self.service_id)
+        Ok(())
     }
 }
 
@@ -137,10 +138,7 @@ mod tests {
         // 0x01234567 is `RDMA_UDP_QKEY` of Linux `include/rdma/rdma_cm.h`; the datagrams that
         // follow in the capture go to queue pair 0x79.
         assert_eq!((rep.q_key.get(), rep.qpn()), (0x0123_4567, Qpn::new(0x79)));
-        assert_eq!(
-            rep.to_string(),
-            "0xcd852c6d: ok qp 0x000079 q_key 0x01234567 service UDP port 7174"
-        );
+        assert_eq!(rep.to_string(), "0xcd852c6d UDP port 7174: ok qp 0x000079 q_key 0x01234567");
         let mut built = SidrRep::new(rep.request_id, SidrStatus::OK, ServiceId::new(0x0111_1c06))
             .with_qpn(Qpn::new(0x79));
         built.q_key = QKey::new(0x0123_4567);
@@ -152,7 +150,7 @@ mod tests {
         let bytes = mad(NO_LISTENER_SIDR_REP);
         let (rep, _) = SidrRep::parse(&bytes[24..]).unwrap();
         assert_eq!(rep.status, SidrStatus::UNSUPPORTED);
-        assert_eq!(rep.to_string(), "0xf6852c6d: service id not supported service UDP port 7174");
+        assert_eq!(rep.to_string(), "0xf6852c6d UDP port 7174: service id not supported");
     }
 
     #[test]
