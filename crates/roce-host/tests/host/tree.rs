@@ -1,0 +1,65 @@
+//! Makes a tree of files from a listing: `PATH = TEXT`, `PATH -> TARGET`, `PATH !` for a file that
+//! cannot be read, with `A..B` as last part of the path for a run of numbers.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use roce_host::Host;
+use tempfile::TempDir;
+
+pub(crate) struct Tree {
+    dir: TempDir,
+}
+
+impl Tree {
+    pub(crate) fn new(listing: &str) -> Self {
+        let tree = Self { dir: tempfile::tempdir().unwrap() };
+        tree.add(listing);
+        tree
+    }
+
+    pub(crate) fn add(&self, listing: &str) {
+        for line in listing.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            if let Some((path, target)) = line.split_once(" -> ") {
+                symlink(target, self.prepare(path)).unwrap();
+            } else if let Some(path) = line.strip_suffix(" !") {
+                // A directory in its place cannot be read either, by root included.
+                each(path, |path| fs::create_dir(self.prepare(path)).unwrap());
+            } else {
+                let (path, text) = line.split_once(" =").unwrap();
+                each(path, |path| {
+                    fs::write(self.prepare(path), format!("{}\n", text.trim())).unwrap()
+                });
+            }
+        }
+    }
+
+    pub(crate) fn host(&self) -> Host {
+        Host::at(self.dir.path())
+    }
+
+    pub(crate) fn path(&self, relative: &str) -> PathBuf {
+        self.dir.path().join(relative)
+    }
+
+    pub(crate) fn text(&self, relative: &str) -> String {
+        fs::read_to_string(self.path(relative)).unwrap().trim_end().to_owned()
+    }
+
+    fn prepare(&self, relative: &str) -> PathBuf {
+        let path = self.path(relative);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        path
+    }
+}
+
+fn each(path: &str, mut visit: impl FnMut(&str)) {
+    let name = Path::new(path).file_name().unwrap().to_str().unwrap();
+    let run = name.split_once("..").and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+    let Some((first, last)) = run else { return visit(path) };
+    let first: u32 = first;
+    for number in first..=last {
+        visit(&format!("{}{number}", path.strip_suffix(name).unwrap()));
+    }
+}
