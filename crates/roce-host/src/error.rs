@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::{Obstacle, PortRef, RoceMode};
+use crate::{GidType, Obstacle, PortRef, RoceMode};
 
 /// An error of this crate. Each text is one line and ends with what to do.
 #[derive(Debug, thiserror::Error)]
@@ -53,7 +53,7 @@ pub enum Error {
 
     /// A name that no RDMA device can have.
     #[error(
-        "{given:?} is not the name of an RDMA device; give it as DEVICE or DEVICE/PORT, such as mlx5_0/1"
+        "{given:?} is not the name of an RDMA device; give DEVICE or DEVICE/PORT, such as mlx5_0/1"
     )]
     DeviceName {
         /// What was given.
@@ -93,8 +93,8 @@ pub enum Error {
 
     /// The kernel refused a mode with EINVAL.
     #[error(
-        "the kernel refuses {mode} on {port}: the port has no GID of that type ({})",
-        offers(gid_types)
+        "the kernel refuses {mode} on {port}: {}",
+        refusal(*mode, gid_types)
     )]
     ModeRefused {
         /// The port.
@@ -113,7 +113,10 @@ pub enum Error {
     },
 
     /// What was read back is not what was written.
-    #[error("{}: wrote {wrote:?} but it says {read:?}; something else changes it, or the kernel ignored it", path.display())]
+    #[error(
+        "{}: wrote {wrote:?} but it says {read:?}; see what else writes it, and try again",
+        path.display()
+    )]
     NotVerified {
         /// The file.
         path: PathBuf,
@@ -179,10 +182,18 @@ fn list(ports: &[u32]) -> String {
     ports.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
 }
 
-fn offers(types: &[String]) -> String {
+/// Why the kernel refuses a mode, by the GIDs that the port has.
+fn refusal(mode: RoceMode, types: &[String]) -> String {
     if types.is_empty() {
-        "it has no GID at all: give its interface an address and set it up".to_owned()
-    } else {
-        format!("it has only {}; soft-RoCE and some adapters know RoCE v2 alone", types.join(", "))
+        return "the port has no GID; set its interface up and give it an address".to_owned();
     }
+    if types.iter().any(|text| GidType::parse(text).mode() == Some(mode)) {
+        return "the port has GIDs of that type, yet its driver does not offer it; see `dmesg`"
+            .to_owned();
+    }
+    let why = match mode {
+        RoceMode::V1 => "soft-RoCE and some adapters know v2 alone",
+        RoceMode::V2 => "older adapters, such as ConnectX-3, know v1 alone",
+    };
+    format!("the port has no GID of that type, only {}; {why}", types.join(", "))
 }

@@ -2,7 +2,8 @@
 //!
 //! They live in configfs, `rdma_cm/DEVICE/ports/PORT/default_roce_mode` and `default_roce_tos`;
 //! the directory of a device exists only after someone made it (Linux
-//! `Documentation/ABI/testing/configfs-rdma_cm`). The kernel keeps them until the device goes.
+//! `Documentation/ABI/testing/configfs-rdma_cm`). The kernel keeps what was
+//! written until the device goes, whether or not the directory stays.
 
 mod apply;
 mod configfs;

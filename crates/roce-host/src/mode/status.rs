@@ -40,7 +40,8 @@ pub enum Obstacle {
     NotLoaded,
     /// `rdma_cm` is loaded and was built without its configfs part.
     NotBuilt,
-    /// All is ready, but nobody made the device's directory, so the default applies.
+    /// All is ready, but the device's directory was not made. That says nothing of the setting:
+    /// one that was written outlives the directory.
     NotMade {
         /// The directory to make.
         dir: PathBuf,
@@ -69,8 +70,7 @@ impl fmt::Display for Obstacle {
             ),
             Self::NotMade { dir } => write!(
                 f,
-                "nobody has opened the settings of this device yet, so the kernel's default \
-                 applies; to see them, `mkdir {}`",
+                "the settings of this device can be read only after `mkdir {}`",
                 dir.display()
             ),
         }
@@ -133,7 +133,7 @@ impl Host {
 }
 
 impl RoceMode {
-    /// The mode that the kernel chooses for a port that nobody set: v2 where the port has it,
+    /// The mode that the kernel starts a port with, before anyone sets it: v2 where the port has it,
     /// else v1 (Linux `drivers/infiniband/core/cma.c`, `cma_add_one`). Kernels from before 2017
     /// chose v1. Absent when the port has no GID to tell by.
     #[must_use]

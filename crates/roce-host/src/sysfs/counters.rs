@@ -74,6 +74,9 @@ impl Counters {
 impl Host {
     /// The driver's own counters of a port (`hw_counters`).
     ///
+    /// Network namespaces other than the first do not see these files; there
+    /// [`crate::netlink::RdmaNetlink::counters`] has the same numbers.
+    ///
     /// # Errors
     /// When there is no such port, or its directory cannot be listed.
     pub fn hw_counters(&self, device: &str, port: u32) -> Result<Counters, Error> {

@@ -156,8 +156,8 @@ fn a_refusal_is_explained_and_changes_nothing() {
     assert!(matches!(failed.error, Error::ModeRefused { mode: RoceMode::V1, .. }));
     assert_eq!(
         failed.to_string(),
-        "the kernel refuses RoCE v1 on rxe0/1: the port has no GID of that type (it has only \
-         RoCE v2; soft-RoCE and some adapters know RoCE v2 alone); nothing was changed"
+        "the kernel refuses RoCE v1 on rxe0/1: the port has no GID of that type, only RoCE v2; \
+         soft-RoCE and some adapters know v2 alone; nothing was changed"
     );
 }
 
