@@ -4,6 +4,7 @@
 #![cfg_attr(test, allow(clippy::arithmetic_side_effects, clippy::cast_possible_truncation))]
 
 mod addr;
+mod build;
 mod ecn;
 mod field;
 mod frame;
@@ -19,6 +20,10 @@ mod transport;
 mod tunnel;
 
 pub use addr::{Gid, Lid, MacAddr};
+pub use build::{
+    CarriesIp, Extent, FlowControl, FrameBuilder, Gmp, IcrcFill, Mend, Mended, OnIp, OnLink,
+    OnShim, PacketBuilder, Ready, mend,
+};
 pub use ecn::Ecn;
 pub use field::{Field, Fields, Value};
 pub use frame::{

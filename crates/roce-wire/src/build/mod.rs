@@ -41,13 +41,12 @@ mod checksum;
 mod flow_control;
 mod frame_builder;
 mod gmp;
-mod lengths;
 mod mend;
 mod packet_builder;
 mod part;
 
 pub use flow_control::FlowControl;
 pub use frame_builder::{CarriesIp, FrameBuilder, OnIp, OnLink, OnShim, Ready};
-pub use gmp::gmp;
+pub use gmp::Gmp;
 pub use mend::{Extent, Mend, Mended, mend};
 pub use packet_builder::{IcrcFill, PacketBuilder};

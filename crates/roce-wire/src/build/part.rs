@@ -4,7 +4,7 @@ use bytes::BufMut;
 use zerocopy::IntoBytes;
 
 use super::checksum;
-use crate::header::{Header, TooShort};
+use crate::header::{TooShort, put};
 use crate::icrc::Cover;
 use crate::{
     ErspanII, EtherType, Ethernet, Geneve, Gre, Grh, Ipv4, Ipv6, Lrh, MplsLabel, Udp, VlanTag,
@@ -41,31 +41,24 @@ impl Auto {
     pub(super) const ALL: Self = Self { length: true, checksum: true };
 }
 
-/// Calls the same expression for whichever header the part is.
-macro_rules! each {
-    ($part:expr, $h:ident => $do:expr) => {
-        match $part {
-            Part::Ethernet($h) => $do,
-            Part::Vlan($h) => $do,
-            Part::Mpls($h) => $do,
-            Part::Ipv4($h, _) => $do,
-            Part::Ipv6($h, _) => $do,
-            Part::Udp($h, _) => $do,
-            Part::Vxlan($h) => $do,
-            Part::Geneve($h) => $do,
-            Part::Gre($h) => $do,
-            Part::GreSequence($h) => $do,
-            Part::ErspanII($h) => $do,
-            Part::Grh($h, _) => $do,
-            Part::Lrh($h, _) => $do,
-        }
-    };
-}
-
 impl Part {
     /// The header as it stands, automatic fields not filled.
     pub(super) fn bytes(&self) -> &[u8] {
-        each!(self, header => header.as_bytes())
+        match self {
+            Self::Ethernet(h) => h.as_bytes(),
+            Self::Vlan(h) => h.as_bytes(),
+            Self::Mpls(h) => h.as_bytes(),
+            Self::Ipv4(h, _) => h.as_bytes(),
+            Self::Ipv6(h, _) => h.as_bytes(),
+            Self::Udp(h, _) => h.as_bytes(),
+            Self::Vxlan(h) => h.as_bytes(),
+            Self::Geneve(h) => h.as_bytes(),
+            Self::Gre(h) => h.as_bytes(),
+            Self::GreSequence(h) => h,
+            Self::ErspanII(h) => h.as_bytes(),
+            Self::Grh(h, _) => h.as_bytes(),
+            Self::Lrh(h, _) => h.as_bytes(),
+        }
     }
 
     /// The length in bytes.
@@ -113,7 +106,7 @@ impl Part {
     }
 
     pub(super) fn emit(&self, out: &mut impl BufMut) -> Result<(), TooShort> {
-        crate::header::put("header", self.bytes(), out)
+        put("header", self.bytes(), out)
     }
 }
 
@@ -150,6 +143,3 @@ impl Innermost {
 pub(super) fn u16_or_max(len: usize) -> u16 {
     u16::try_from(len).unwrap_or(u16::MAX)
 }
-
-/// Used by the size assertion of the builder.
-pub(super) const LONGEST: usize = Grh::LEN;

@@ -56,6 +56,18 @@ impl fmt::Display for Lnh {
 }
 
 impl Lrh {
+    /// A header on virtual lane and service level 0, of length 0.
+    #[must_use]
+    pub const fn new(slid: Lid, dlid: Lid, lnh: Lnh) -> Self {
+        let lnh = match lnh {
+            Lnh::Raw => 0,
+            Lnh::Ip => 1,
+            Lnh::Local => 2,
+            Lnh::Global => 3,
+        };
+        Self { vl_lver: 0, sl_lnh: lnh, dlid, len: U16::new(0), slid }
+    }
+
     /// Virtual lane, 4 bits.
     #[must_use]
     pub const fn vl(&self) -> u8 {

@@ -35,6 +35,9 @@ impl Gre {
     /// The IP protocol number.
     pub const PROTOCOL: u8 = 47;
 
+    /// The flag that a sequence number follows.
+    pub const SEQUENCE: u16 = SEQUENCE;
+
     /// From the flag word and what follows.
     #[must_use]
     pub const fn new(flags: u16, protocol: EtherType) -> Self {
