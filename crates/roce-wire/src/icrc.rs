@@ -70,41 +70,54 @@ const AFTER_ONES: u32 = !0xdebb_20e3;
 /// The right ICRC of a packet.
 ///
 /// `rest` is what stands between the BTH and the ICRC: extended headers, payload and pad.
+#[inline]
 #[must_use]
 pub fn compute(cover: Cover<'_>, bth: &Bth, rest: &[u8]) -> Icrc {
-    let bth = bth.with_fecn(true).with_becn(true).with_reserved_6(0xff);
-    let mut hasher = Hasher::new_with_initial(AFTER_ONES);
-    match cover {
-        Cover::Global(grh) => {
-            hasher.update(Head { net: mask_grh(grh), bth }.as_bytes());
-        }
-        Cover::V2Ipv4(ip, options, udp) => {
-            let (net, udp) = (mask_ipv4(ip), udp.with_checksum(0xffff));
-            if options.is_empty() {
-                hasher.update(Head { net: Datagram { net, udp }, bth }.as_bytes());
-            } else {
-                hasher.update(net.as_bytes());
-                hasher.update(options);
-                hasher.update(Head { net: udp, bth }.as_bytes());
-            }
-        }
-        Cover::V2Ipv6(ip, extensions, udp) => {
-            let (net, udp) = (mask_ipv6(ip), udp.with_checksum(0xffff));
-            if extensions.is_empty() {
-                hasher.update(Head { net: Datagram { net, udp }, bth }.as_bytes());
-            } else {
-                hasher.update(net.as_bytes());
-                hasher.update(extensions);
-                hasher.update(Head { net: udp, bth }.as_bytes());
-            }
-        }
-        Cover::Local(lrh) => {
-            hasher = Hasher::new();
-            hasher.update(Head { net: lrh.with_vl(0xf), bth }.as_bytes());
-        }
-    }
-    hasher.update(rest);
+    let mut hasher = match cover {
+        Cover::Local(_) => Hasher::new(),
+        _ => Hasher::new_with_initial(AFTER_ONES),
+    };
+    masked(cover, bth, rest, &mut |bytes| hasher.update(bytes));
     Icrc::new(hasher.finalize())
+}
+
+/// Calls `feed` with every byte that the ICRC is computed over, masked, in order.
+pub(crate) fn covered(cover: Cover<'_>, bth: &Bth, rest: &[u8], feed: &mut impl FnMut(&[u8])) {
+    if !matches!(cover, Cover::Local(_)) {
+        feed(&[0xff; 8]);
+    }
+    masked(cover, bth, rest, feed);
+}
+
+/// The same without the eight bytes of ones in front.
+#[inline]
+fn masked(cover: Cover<'_>, bth: &Bth, rest: &[u8], feed: &mut impl FnMut(&[u8])) {
+    let bth = bth.with_fecn(true).with_becn(true).with_reserved_6(0xff);
+    match cover {
+        Cover::Global(grh) => feed(Head { net: mask_grh(grh), bth }.as_bytes()),
+        Cover::Local(lrh) => feed(Head { net: lrh.with_vl(0xf), bth }.as_bytes()),
+        Cover::V2Ipv4(ip, options, udp) => datagram(mask_ipv4(ip), options, udp, bth, feed),
+        Cover::V2Ipv6(ip, extensions, udp) => datagram(mask_ipv6(ip), extensions, udp, bth, feed),
+    }
+    feed(rest);
+}
+
+#[inline]
+fn datagram<N: IntoBytes + Immutable + Unaligned>(
+    net: N,
+    between: &[u8],
+    udp: &Udp,
+    bth: Bth,
+    feed: &mut impl FnMut(&[u8]),
+) {
+    let udp = udp.with_checksum(0xffff);
+    if between.is_empty() {
+        feed(Head { net: Datagram { net, udp }, bth }.as_bytes());
+    } else {
+        feed(net.as_bytes());
+        feed(between);
+        feed(Head { net: udp, bth }.as_bytes());
+    }
 }
 
 /// Masked headers side by side, so that one pass covers them: two short passes cost twice.

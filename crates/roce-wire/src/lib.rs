@@ -10,6 +10,7 @@ mod field;
 mod frame;
 mod header;
 pub mod icrc;
+mod icrc_fault;
 mod keys;
 mod link;
 pub mod mad;
@@ -32,6 +33,7 @@ pub use frame::{
 };
 pub use header::{AnyHeader, Header, TooShort};
 pub use icrc::Icrc;
+pub use icrc_fault::IcrcFault;
 pub use keys::{PKey, QKey, Qpn, RKey, VirtAddr};
 pub use link::{Erf, EtherType, Ethernet, Null, Pause, Pfc, Sll, Sll2, VlanTag};
 pub use mad::cm::{CommId, PathMtu, ServiceId};

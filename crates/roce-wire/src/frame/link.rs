@@ -19,6 +19,8 @@ pub enum Link {
     InfiniBand,
     /// ERF records of type Ethernet or InfiniBand (197).
     Erf,
+    /// IP over InfiniBand (242): RDMA is under it, not in it.
+    IpOverInfiniBand,
     /// Any other; nothing in it is looked at.
     Other,
 }
@@ -36,6 +38,7 @@ impl Link {
             0 | 108 => Self::Null,
             247 => Self::InfiniBand,
             197 => Self::Erf,
+            242 => Self::IpOverInfiniBand,
             _ => Self::Other,
         }
     }

@@ -181,7 +181,7 @@ impl<'a, R: Record> Walk<'a, R> {
                 None => self.other(),
             },
             Link::Erf => self.erf().unwrap_or_else(|| self.other()),
-            Link::Other => self.other(),
+            Link::IpOverInfiniBand | Link::Other => self.other(),
         }
     }
 

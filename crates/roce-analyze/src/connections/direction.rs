@@ -1,0 +1,403 @@
+//! One direction of a connection: what its packets were, and the PSNs of its requests.
+
+use std::collections::VecDeque;
+
+use roce_wire::{Ecn, Psn};
+
+use super::holes::Holes;
+use super::key::FlowKey;
+use super::proof::{Event, Proofs};
+use super::seen::{Kind, Seen};
+use super::timing::Durations;
+
+/// How many messages are followed at a time; the oldest give way.
+pub(super) const MAX_OPEN: usize = 8;
+/// How many requests are remembered that call for a response with data. Responders are asked to
+/// keep at most 16 open; repeated requests come on top.
+pub(super) const MAX_PENDING: usize = 64;
+/// How many frames back a frame is looked for that was captured twice.
+const RECENT: usize = 8;
+/// How many UDP source ports of a flow are listed.
+const MAX_PORTS: usize = 4;
+
+/// Bits of [`Direction::flags`].
+pub(super) mod flag {
+    /// A request was seen.
+    pub(in crate::connections) const STARTED: u8 = 1;
+    /// The last request was part of a retransmission.
+    pub(in crate::connections) const IN_ROUND: u8 = 1 << 1;
+    /// A message is open: its First was seen, its Last was not.
+    pub(in crate::connections) const MESSAGE_OPEN: u8 = 1 << 2;
+    /// Whether a message is open is not known: the capture began inside one, or packets are missing.
+    pub(in crate::connections) const MESSAGE_UNKNOWN: u8 = 1 << 3;
+    /// A request that calls for an answer at once is without one.
+    pub(in crate::connections) const ANSWER_DUE: u8 = 1 << 4;
+    /// The open message is an RDMA WRITE.
+    pub(in crate::connections) const MESSAGE_IS_WRITE: u8 = 1 << 5;
+    /// More source ports than are listed.
+    pub(in crate::connections) const MORE_PORTS: u8 = 1 << 6;
+    /// The payload of a First or Middle was seen.
+    pub(in crate::connections) const FULL_PACKET: u8 = 1 << 7;
+}
+
+/// One direction of a connection. What most connections never need is in boxes.
+#[derive(Debug)]
+pub(super) struct Direction {
+    pub key: Option<FlowKey>,
+    pub packets: u64,
+    pub bytes: u64,
+    pub payload: u64,
+    /// Payload that was seen for the first time.
+    pub goodput: u64,
+    pub message_bytes: u64,
+    pub first_time: Option<u64>,
+    pub last_time: Option<u64>,
+    pub first_frame: u64,
+
+    // The PSNs of the requests that go this way.
+    pub start: Psn,
+    /// Behind the highest request seen.
+    pub next: Psn,
+    /// What the responder waits for, if all that was captured arrived.
+    pub arrived: Psn,
+    /// Everything before it was answered.
+    pub answered: Psn,
+    /// Behind the last request of a retransmission.
+    pub round: Psn,
+    /// Behind the highest response with data.
+    pub responded: Psn,
+    /// Behind the last request that calls for an answer at once.
+    pub due: Psn,
+    /// The message that is open, from its First.
+    pub message_start: Psn,
+    pub flags: u8,
+    /// Steps of the IP identification: forward, backward.
+    pub ip_id_steps: (u8, u8),
+    /// Of the newest request.
+    pub ip_id: u16,
+
+    pub acks: u32,
+    /// send, write, read, atomic, flush.
+    pub messages: [u32; 5],
+    pub p_key: u16,
+    pub pcps: u8,
+    pub ports_len: u8,
+    pub ports: [u16; MAX_PORTS],
+    /// By ECN codepoint, of packets with data.
+    pub ecn: [u32; 4],
+    /// One bit for each DSCP: of data, of acknowledgements, of CNPs.
+    pub dscps: [u64; 3],
+    recent: [(u32, u32); RECENT],
+    recent_at: u8,
+
+    /// Messages not answered yet.
+    pub open: VecDeque<Open>,
+    /// Requests whose responses with data are not all there yet.
+    pub pending: VecDeque<Pending>,
+    pub rate: Rate,
+    pub trouble: Option<Box<Trouble>>,
+    pub times: Option<Box<Times>>,
+}
+
+/// A message that was requested and is not answered yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Open {
+    /// Behind its last PSN.
+    pub end: Psn,
+    pub bytes: u32,
+    pub first_time: u64,
+    /// From the first to the last request packet, in nanoseconds.
+    pub sending: u32,
+    /// Whether its last packet was seen.
+    pub is_whole: bool,
+    /// Sent again, so that an answer may be to either.
+    pub is_repeated: bool,
+    pub is_read: bool,
+    /// Whether a response was seen.
+    pub is_begun: bool,
+}
+
+/// A request whose responses carry data.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pending {
+    /// The next response expected.
+    pub next: Psn,
+    /// Behind the last one.
+    pub end: Psn,
+    /// Whether a response to it was seen: then it was executed.
+    pub is_begun: bool,
+}
+
+/// How much goes over the wire in how short a time.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Rate {
+    millisecond: u64,
+    in_millisecond: u32,
+    in_second: u32,
+    /// Most bytes of frames in a millisecond of the clock.
+    pub peak_millisecond: u32,
+    /// Most bytes of frames in a second of the clock, in units of 256 bytes.
+    pub peak_second: u32,
+}
+
+const NANOS_PER_MILLISECOND: u64 = 1_000_000;
+const MILLISECONDS_PER_SECOND: u64 = 1_000;
+/// So that 400 Gbit/s for a second fit into 32 bits.
+pub(super) const SECOND_UNIT: u32 = 256;
+
+impl Rate {
+    #[inline]
+    fn record(&mut self, time: u64, bytes: u32) {
+        let millisecond = time / NANOS_PER_MILLISECOND;
+        if millisecond != self.millisecond {
+            if millisecond / MILLISECONDS_PER_SECOND != self.millisecond / MILLISECONDS_PER_SECOND {
+                self.in_second = 0;
+            }
+            (self.millisecond, self.in_millisecond) = (millisecond, 0);
+        }
+        self.in_millisecond = self.in_millisecond.saturating_add(bytes);
+        self.in_second = self.in_second.saturating_add(bytes.div_ceil(SECOND_UNIT));
+        self.peak_millisecond = self.peak_millisecond.max(self.in_millisecond);
+        self.peak_second = self.peak_second.max(self.in_second);
+    }
+}
+
+/// What only connections with trouble need.
+#[derive(Default, Debug)]
+pub(super) struct Trouble {
+    pub request_holes: Holes,
+    pub response_holes: Holes,
+    pub proofs: Proofs,
+    /// The receiver's NAK that was not followed by a retransmission yet.
+    pub nak: Option<Psn>,
+    /// The receiver's RNR NAK that was not followed by a retransmission yet.
+    pub rnr: Option<(Psn, Option<u64>)>,
+    /// PSN and number of transmissions without an answer in between.
+    pub tries: Option<(Psn, u32)>,
+    /// How often the request that was RNR NAKed last was so in a row.
+    pub rnr_tries: u32,
+    pub wild: Option<Psn>,
+    /// Behind the end of the message whose open READ has an unknown number of PSNs.
+    pub unknown_span: Option<(Psn, u32)>,
+    pub retransmitted: u64,
+    pub duplicate_requests: u64,
+    pub duplicate_frame_requests: u64,
+    pub duplicate_frames: u64,
+    pub out_of_order: u64,
+    pub max_reorder_depth: u32,
+    pub lost_before: u64,
+    pub lost_after: u64,
+    pub not_captured: u64,
+    /// Missing, and it is not known where they went.
+    pub lost_somewhere: u64,
+    pub rounds_nak: u32,
+    pub rounds_gap: u32,
+    pub rounds_rnr: u32,
+    pub rounds_timeout: u32,
+    /// Retransmissions that went on to the end of what had been sent, and those that did not.
+    pub go_back_n: u32,
+    pub selective: u32,
+    pub naks: [u32; 5],
+    pub rnr_naks: u32,
+    /// The timer of the last one, in microseconds.
+    pub rnr_timer: Option<u32>,
+    pub rnr_stall: u64,
+    pub duplicate_acks: u32,
+    pub ghosts: u32,
+    pub sequence_errors: u32,
+    pub length_errors: u32,
+    pub p_key_changes: u32,
+    pub icrc_bad: u32,
+    pub cnps: u32,
+    pub ecn_ce_acks: u32,
+    pub ecn_ce_cnps: u32,
+    /// When the first CE arrived that no CNP has answered yet.
+    pub ce_since: Option<u64>,
+    pub cnp_delay: Durations,
+}
+
+/// What only connections with times need.
+#[derive(Default, Debug)]
+pub(super) struct Times {
+    pub ack_latency: Durations,
+    pub completion: Durations,
+    pub read_response: Durations,
+    pub max_idle: u64,
+    pub max_in_flight: u32,
+    pub in_flight: u32,
+}
+
+impl Direction {
+    pub(super) fn new(key: Option<FlowKey>) -> Self {
+        Self {
+            key,
+            packets: 0,
+            bytes: 0,
+            payload: 0,
+            goodput: 0,
+            message_bytes: 0,
+            first_time: None,
+            last_time: None,
+            first_frame: 0,
+            start: Psn::default(),
+            next: Psn::default(),
+            arrived: Psn::default(),
+            answered: Psn::default(),
+            round: Psn::default(),
+            responded: Psn::default(),
+            due: Psn::default(),
+            message_start: Psn::default(),
+            flags: flag::MESSAGE_UNKNOWN,
+            ip_id_steps: (0, 0),
+            ip_id: 0,
+            acks: 0,
+            messages: [0; 5],
+            p_key: 0,
+            pcps: 0,
+            ports_len: 0,
+            ports: [0; MAX_PORTS],
+            ecn: [0; 4],
+            dscps: [0; 3],
+            recent: [(0, 0); RECENT],
+            recent_at: 0,
+            open: VecDeque::new(),
+            pending: VecDeque::new(),
+            rate: Rate::default(),
+            trouble: None,
+            times: None,
+        }
+    }
+
+    #[inline]
+    pub(super) const fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+
+    #[inline]
+    pub(super) const fn set(&mut self, flag: u8, on: bool) {
+        if on {
+            self.flags |= flag;
+        } else {
+            self.flags &= !flag;
+        }
+    }
+
+    #[inline]
+    pub(super) fn trouble(&mut self) -> &mut Trouble {
+        self.trouble.get_or_insert_default()
+    }
+
+    #[inline]
+    pub(super) fn times(&mut self) -> &mut Times {
+        self.times.get_or_insert_default()
+    }
+
+    pub(super) fn prove(&mut self, event: Event, frame: u64) {
+        self.trouble().proofs.note(event, frame);
+    }
+
+    /// What is counted of every packet, whatever it means.
+    #[inline]
+    pub(super) fn count(&mut self, seen: &Seen) {
+        if self.packets == 0 {
+            self.first_frame = seen.frame;
+            self.first_time = seen.time;
+            self.p_key = seen.p_key;
+        }
+        self.packets = self.packets.saturating_add(1);
+        self.bytes = self.bytes.saturating_add(u64::from(seen.wire_len));
+        self.payload = self.payload.saturating_add(u64::from(seen.payload));
+        if let Some(time) = seen.time {
+            if let Some(last) = self.last_time {
+                let idle = time.saturating_sub(last);
+                // A gap is worth a box only when someone could notice it.
+                if idle > NANOS_PER_MILLISECOND {
+                    let times = self.times();
+                    times.max_idle = times.max_idle.max(idle);
+                }
+            }
+            self.last_time = self.last_time.max(Some(time));
+            self.rate.record(time, seen.wire_len);
+        }
+        self.count_marks(seen);
+    }
+
+    #[inline]
+    fn count_marks(&mut self, seen: &Seen) {
+        if let Some(class) = seen.traffic_class {
+            let kind = match seen.kind {
+                Kind::Cnp => 2,
+                _ if seen.is_data() => 0,
+                _ => 1,
+            };
+            if let Some(set) = self.dscps.get_mut(kind) {
+                *set |= 1u64 << (class >> 2);
+            }
+            let ecn = Ecn::from_tos(class);
+            if kind == 0 {
+                if let Some(count) = self.ecn.get_mut(usize::from(ecn.bits())) {
+                    *count = count.saturating_add(1);
+                }
+            } else if ecn == Ecn::Ce {
+                let trouble = self.trouble();
+                let count =
+                    if kind == 1 { &mut trouble.ecn_ce_acks } else { &mut trouble.ecn_ce_cnps };
+                *count = count.saturating_add(1);
+            }
+        }
+        if let Some(pcp) = seen.pcp {
+            self.pcps |= 1u8 << (pcp & 7);
+        }
+        if seen.kind != Kind::Cnp
+            && let Some(port) = seen.src_port
+        {
+            self.count_port(port);
+        }
+    }
+
+    #[inline]
+    fn count_port(&mut self, port: u16) {
+        let known = usize::from(self.ports_len);
+        if self.ports.iter().take(known).any(|p| *p == port) {
+            return;
+        }
+        match self.ports.get_mut(known) {
+            Some(slot) => {
+                *slot = port;
+                self.ports_len = self.ports_len.saturating_add(1);
+            }
+            None => self.set(flag::MORE_PORTS, true),
+        }
+    }
+
+    /// The UDP source ports seen, up to four.
+    pub(super) fn src_ports(&self) -> &[u16] {
+        self.ports.get(..usize::from(self.ports_len)).unwrap_or_default()
+    }
+
+    /// Remembers a frame, to know it again.
+    #[inline]
+    pub(super) fn remember(&mut self, seen: &Seen) {
+        let at = usize::from(self.recent_at) % RECENT;
+        if let Some(slot) = self.recent.get_mut(at) {
+            *slot = (seen.psn.get() | 1 << 24, seen.mark);
+        }
+        self.recent_at = self.recent_at.wrapping_add(1);
+    }
+
+    /// How many frames back the same frame was captured, 0 for right before.
+    pub(super) fn same_frame(&self, seen: &Seen) -> Option<usize> {
+        let wanted = (seen.psn.get() | 1 << 24, seen.mark);
+        (0..RECENT).find(|back| {
+            let at = usize::from(self.recent_at).wrapping_sub(1).wrapping_sub(*back) % RECENT;
+            self.recent.get(at) == Some(&wanted)
+        })
+    }
+
+    /// Whether the IP identification of this direction counts packets, so that it tells the order
+    /// in which they were sent.
+    pub(super) const fn ip_id_counts(&self) -> bool {
+        let (forward, backward) = self.ip_id_steps;
+        forward >= 2 && backward.saturating_mul(4) < forward
+    }
+}

@@ -1,0 +1,256 @@
+//! What names a flow, and what names the two hosts of a connection.
+
+use core::net::{IpAddr, Ipv6Addr};
+
+use roce_wire::{Addr, Carrier, Frame, Layer, Net, Packet, VlanTag};
+
+/// A flow: everything that goes one way between two queue pairs. It is a directed key; the
+/// undirected one is [`HostPair`].
+///
+/// Where both directions of a connection go to the UDP port 4791, ports cannot name a flow: the
+/// destination queue pair does. Many hosts use the same numbers, so the addresses are part of it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct FlowKey {
+    src: u128,
+    dst: u128,
+    via: Via,
+    dest_qp: u32,
+    /// Of datagrams, where the header names it; 0 otherwise.
+    src_qp: u32,
+}
+
+/// Two hosts, whichever of them sends, and the way between them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct HostPair {
+    low: u128,
+    high: u128,
+    via: Via,
+}
+
+/// How a packet travels: the carrier, the VLAN and the tunnel, packed so that keys compare fast.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Via(u64);
+
+const VLAN_SHIFT: u32 = 8;
+const TUNNEL_SHIFT: u32 = 32;
+
+impl Via {
+    const fn new(carrier: Carrier, vlan: Option<u16>, tunnel: Option<u32>) -> Self {
+        let carrier = match carrier {
+            Carrier::V1 => 1,
+            Carrier::V2Ipv4 => 2,
+            Carrier::V2Ipv6 => 3,
+            Carrier::InfiniBand => 4,
+        };
+        // One more than the number, so that VLAN 0 is not "no VLAN".
+        let vlan = match vlan {
+            Some(vlan) => (vlan as u64).saturating_add(1),
+            None => 0,
+        };
+        let tunnel = match tunnel {
+            Some(id) => (id as u64).saturating_add(1),
+            None => 0,
+        };
+        Self(carrier | vlan << VLAN_SHIFT | tunnel << TUNNEL_SHIFT)
+    }
+
+    const fn carrier(self) -> Carrier {
+        match self.0 & 0xff {
+            1 => Carrier::V1,
+            2 => Carrier::V2Ipv4,
+            3 => Carrier::V2Ipv6,
+            _ => Carrier::InfiniBand,
+        }
+    }
+
+    fn vlan(self) -> Option<u16> {
+        let number = (self.0 >> VLAN_SHIFT & 0xff_ffff).checked_sub(1)?;
+        u16::try_from(number).ok()
+    }
+
+    fn tunnel(self) -> Option<u32> {
+        u32::try_from((self.0 >> TUNNEL_SHIFT).checked_sub(1)?).ok()
+    }
+}
+
+impl FlowKey {
+    /// The key of a packet in a frame.
+    #[must_use]
+    #[inline]
+    pub fn of(frame: &Frame<'_>, net: &Net<'_>, packet: &Packet<'_>) -> Self {
+        let (vlan, tunnel) = if is_untagged(frame, net) { (None, None) } else { tags(frame) };
+        let (src, dst) = ends(net);
+        let src_qp = packet.deth.map_or(0, |deth| deth.src_qp().get());
+        Self {
+            src,
+            dst,
+            via: Via::new(net.carrier(), vlan, tunnel),
+            dest_qp: packet.bth.dest_qp().get(),
+            src_qp,
+        }
+    }
+
+    /// The same hosts and way, to another queue pair.
+    #[must_use]
+    pub(crate) const fn to_qp(self, dest_qp: u32) -> Self {
+        Self { dest_qp, src_qp: 0, ..self }
+    }
+
+    /// The way back, to `dest_qp`.
+    #[must_use]
+    pub(crate) const fn back_to_qp(self, dest_qp: u32) -> Self {
+        Self { src: self.dst, dst: self.src, dest_qp, src_qp: 0, ..self }
+    }
+
+    /// The way back of a datagram flow, whose both ends are known; `None` for any other.
+    #[must_use]
+    pub(crate) const fn datagram_back(self) -> Option<Self> {
+        if self.src_qp == 0 {
+            return None;
+        }
+        let Self { src, dst, dest_qp, src_qp, via } = self;
+        Some(Self { src: dst, dst: src, dest_qp: src_qp, src_qp: dest_qp, via })
+    }
+
+    /// The same flow between other addresses: those a connection request names.
+    #[must_use]
+    pub(crate) fn between(self, src: Addr, dst: Addr) -> Self {
+        Self { src: number_of(src), dst: number_of(dst), ..self }
+    }
+
+    /// Where it comes from.
+    #[must_use]
+    pub fn src(&self) -> Addr {
+        addr_of(self.src, self.via.carrier())
+    }
+
+    /// Where it goes to.
+    #[must_use]
+    pub fn dst(&self) -> Addr {
+        addr_of(self.dst, self.via.carrier())
+    }
+
+    /// How it is carried.
+    #[must_use]
+    pub const fn carrier(&self) -> Carrier {
+        self.via.carrier()
+    }
+
+    /// The innermost VLAN it is in.
+    #[must_use]
+    pub fn vlan(&self) -> Option<u16> {
+        self.via.vlan()
+    }
+
+    /// The number of the VXLAN or Geneve network it is in.
+    #[must_use]
+    pub fn tunnel_id(&self) -> Option<u32> {
+        self.via.tunnel()
+    }
+
+    /// The destination queue pair.
+    #[must_use]
+    pub const fn dest_qp(&self) -> u32 {
+        self.dest_qp
+    }
+
+    /// The source queue pair where the packet names it: in datagrams.
+    #[must_use]
+    pub fn src_qp(&self) -> Option<u32> {
+        Some(self.src_qp).filter(|qp| *qp != 0)
+    }
+
+    /// The two hosts and the way between them.
+    #[must_use]
+    pub fn hosts(&self) -> HostPair {
+        HostPair { low: self.src.min(self.dst), high: self.src.max(self.dst), via: self.via }
+    }
+}
+
+/// A number that is the same for every packet between two hosts, in both directions.
+///
+/// Frames of one number must go to one [`Tracker`](super::Tracker): connections are paired within
+/// it. `None` for a frame that carries no packet; any tracker may have it.
+#[must_use]
+pub fn shard_of(frame: &Frame<'_>) -> Option<u64> {
+    let (net, _) = frame.packet()?;
+    let (src, dst) = ends(net);
+    // Addition forgets the order; the multiplication spreads what is left over the upper bits.
+    let both = src.wrapping_add(dst);
+    let folded = u64::try_from(both & u128::from(u64::MAX)).unwrap_or(0)
+        ^ u64::try_from(both >> 64).unwrap_or(0);
+    Some(folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32)
+}
+
+#[inline]
+fn ends(net: &Net<'_>) -> (u128, u128) {
+    match net {
+        Net::V1(grh) => (u128::from_be_bytes(grh.sgid.0), u128::from_be_bytes(grh.dgid.0)),
+        Net::V2Ipv4(ip, ..) => (
+            u128::from_be_bytes(ip.src().to_ipv6_mapped().octets()),
+            u128::from_be_bytes(ip.dst().to_ipv6_mapped().octets()),
+        ),
+        Net::V2Ipv6(ip, ..) => (
+            u128::from_be_bytes(ip.src().octets()),
+            u128::from_be_bytes(ip.dst().octets()),
+        ),
+        Net::InfiniBand(lrh, _) => (u128::from(lrh.slid.get()), u128::from(lrh.dlid.get())),
+    }
+}
+
+fn number_of(addr: Addr) -> u128 {
+    match addr {
+        Addr::Ip(IpAddr::V4(ip)) => u128::from_be_bytes(ip.to_ipv6_mapped().octets()),
+        Addr::Ip(IpAddr::V6(ip)) => u128::from_be_bytes(ip.octets()),
+        Addr::Lid(lid) => u128::from(lid),
+    }
+}
+
+fn addr_of(number: u128, carrier: Carrier) -> Addr {
+    if carrier == Carrier::InfiniBand {
+        return Addr::Lid(u16::try_from(number).unwrap_or(u16::MAX));
+    }
+    let ip = Ipv6Addr::from_bits(number);
+    Addr::Ip(ip.to_ipv4_mapped().map_or(IpAddr::V6(ip), IpAddr::V4))
+}
+
+/// Whether the frame is one of those that nearly all are: a link header, a network header, UDP,
+/// and no tag or tunnel between them. It is told by where the content begins.
+#[inline]
+pub(super) fn is_untagged(frame: &Frame<'_>, net: &Net<'_>) -> bool {
+    frame.tunnels.is_empty()
+        && match net {
+            // Behind Ethernet, and behind nothing.
+            Net::V1(_) => frame.content_offset() == 54,
+            Net::V2Ipv4(..) => matches!(frame.content_offset(), 42 | 28),
+            Net::V2Ipv6(..) => matches!(frame.content_offset(), 62 | 48),
+            Net::InfiniBand(..) => true,
+        }
+}
+
+/// The innermost VLAN and the tunnel's number.
+#[cold]
+fn tags(frame: &Frame<'_>) -> (Option<u16>, Option<u32>) {
+    let (mut vlan, mut tunnel) = (None, None);
+    for (_, layer) in frame.layers() {
+        match layer {
+            // A frame inside a tunnel has tags of its own.
+            Layer::Ethernet(_) => vlan = None,
+            Layer::Vlans(tags) => vlan = tags.last().map(VlanTag::vlan),
+            Layer::Vxlan(vxlan) => tunnel = Some(vxlan.vni()),
+            Layer::Geneve(geneve) => tunnel = Some(geneve.vni()),
+            _ => {}
+        }
+    }
+    (vlan, tunnel)
+}
+
+/// The priority in the innermost VLAN tag.
+#[cold]
+pub(super) fn priority(frame: &Frame<'_>) -> Option<u8> {
+    let tags = frame.layers().filter_map(|(_, layer)| match layer {
+        Layer::Vlans(tags) => tags.last(),
+        _ => None,
+    });
+    tags.last().map(VlanTag::pcp)
+}

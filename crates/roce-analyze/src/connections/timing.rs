@@ -1,0 +1,128 @@
+//! Durations and their percentiles.
+
+use hdrhistogram::Histogram;
+
+/// Durations of one kind, in nanoseconds.
+///
+/// The first few are kept as they are; a histogram is made when there are more. It holds three
+/// significant digits in the range that was seen.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Durations {
+    few: Vec<u64>,
+    many: Option<Box<Histogram<u32>>>,
+    max: u64,
+    count: u64,
+    sum: u64,
+}
+
+/// How many are kept as they are.
+const FEW: usize = 16;
+/// Significant digits of a histogram: 1 %.
+const DIGITS: u8 = 2;
+
+/// How many histograms may still be made. All connections together share it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Budget(pub u32);
+
+impl Durations {
+    pub(super) fn record(&mut self, nanos: u64, budget: &mut Budget) {
+        self.count = self.count.saturating_add(1);
+        self.sum = self.sum.saturating_add(nanos);
+        self.max = self.max.max(nanos);
+        if let Some(many) = &mut self.many {
+            let _ = many.record(nanos);
+            return;
+        }
+        if self.few.len() < FEW {
+            self.few.push(nanos);
+            return;
+        }
+        if let Some(left) = budget.0.checked_sub(1)
+            && let Ok(mut many) = Histogram::new(DIGITS)
+        {
+            budget.0 = left;
+            for value in self.few.drain(..).chain([nanos]) {
+                let _ = many.record(value);
+            }
+            self.few = Vec::new();
+            self.many = Some(Box::new(many));
+        }
+    }
+
+    /// `None` when there are none. The percentiles are absent when there was no room for a
+    /// histogram.
+    pub(super) fn percentiles(&self) -> Option<Percentiles> {
+        if self.count == 0 {
+            return None;
+        }
+        let at = |percent: u8| -> Option<u64> {
+            if let Some(many) = &self.many {
+                return Some(many.value_at_quantile(f64::from(percent) / 100.0).min(self.max));
+            }
+            let mut sorted = self.few.clone();
+            if u64::try_from(sorted.len()).ok() != Some(self.count) {
+                return None;
+            }
+            sorted.sort_unstable();
+            // Nearest rank.
+            let rank = sorted.len().saturating_mul(usize::from(percent)).div_ceil(100).max(1);
+            sorted.get(rank.saturating_sub(1)).copied()
+        };
+        Some(Percentiles {
+            count: self.count,
+            mean: self.sum.checked_div(self.count).unwrap_or(0),
+            p50: at(50),
+            p90: at(90),
+            p99: at(99),
+            max: self.max,
+        })
+    }
+}
+
+/// Percentiles of durations, in nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
+pub struct Percentiles {
+    /// How many there were.
+    pub count: u64,
+    /// Their mean.
+    pub mean: u64,
+    /// Half are not longer; `None` when there were too many connections for a histogram each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p50: Option<u64>,
+    /// Nine in ten are not longer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p90: Option<u64>,
+    /// All but one in a hundred are not longer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99: Option<u64>,
+    /// The longest.
+    pub max: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_are_exact_and_many_are_near() {
+        let mut durations = Durations::default();
+        let mut budget = Budget(1);
+        assert_eq!(durations.percentiles(), None);
+        (1..=10).for_each(|n| durations.record(n * 1000, &mut budget));
+        let few = durations.percentiles().unwrap();
+        assert_eq!((few.p50, few.p90, few.p99, few.max), (Some(5000), Some(9000), Some(10000), 10000));
+        (11..=1000).for_each(|n| durations.record(n * 1000, &mut budget));
+        let many = durations.percentiles().unwrap();
+        let near = |value: Option<u64>, want: u64| value.unwrap().abs_diff(want) * 100 <= want;
+        assert!(near(many.p50, 500_000) && near(many.p90, 900_000) && near(many.p99, 990_000));
+        assert_eq!((many.max, many.count, budget.0), (1_000_000, 1000, 0));
+    }
+
+    #[test]
+    fn without_room_for_a_histogram_the_percentiles_are_absent() {
+        let mut durations = Durations::default();
+        (1..=100).for_each(|n| durations.record(n, &mut Budget(0)));
+        let percentiles = durations.percentiles().unwrap();
+        assert_eq!((percentiles.p50, percentiles.max, percentiles.count), (None, 100, 100));
+    }
+}

@@ -1,0 +1,7 @@
+//! What RoCE frames mean.
+//!
+//! State machines that are fed frames and say what they saw. They know no file, no socket and no
+//! clock: time is an argument.
+#![cfg_attr(test, allow(clippy::arithmetic_side_effects, clippy::cast_possible_truncation))]
+
+pub mod verdict;

@@ -1,0 +1,97 @@
+//! Which mistake made a wrong ICRC: the known ones, tried one after the other.
+
+use core::fmt;
+use zerocopy::IntoBytes;
+
+use crate::icrc::{self, Cover};
+use crate::{Frame, Icrc, Opcode, Packet};
+
+/// A known way to get the ICRC wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum IcrcFault {
+    /// The length leaves no room for it.
+    Missing,
+    /// It is zero: not filled in yet, or left out.
+    Zero,
+    /// It is right but for the order of its bytes.
+    ByteOrder,
+    /// It is made with the Castagnoli polynomial (CRC-32C).
+    Castagnoli,
+    /// A FLUSH of Linux soft-RoCE, which covers BTH, FETH and RETH twice (seen in 6.12).
+    SoftRoceFlush,
+    /// None of these: the packet or its ICRC was changed on the way, or it is no RoCE at all.
+    Unknown,
+}
+
+impl IcrcFault {
+    /// Every fault.
+    pub const ALL: [Self; 6] = [
+        Self::Missing,
+        Self::Zero,
+        Self::ByteOrder,
+        Self::Castagnoli,
+        Self::SoftRoceFlush,
+        Self::Unknown,
+    ];
+
+    /// The fault of a packet whose ICRC is not right; slow, for a sample only.
+    #[must_use]
+    pub fn of(frame: &Frame<'_>) -> Option<Self> {
+        let (net, packet) = frame.packet()?;
+        let Some(icrc) = packet.icrc else { return (!packet.is_cut()).then_some(Self::Missing) };
+        let right = frame.right_icrc()?;
+        if right == *icrc {
+            return None;
+        }
+        Some(if icrc.get() == 0 {
+            Self::Zero
+        } else if icrc.get() == right.get().swap_bytes() {
+            Self::ByteOrder
+        } else if soft_roce_flush(net.cover(), packet) == Some(*icrc) {
+            Self::SoftRoceFlush
+        } else if is_castagnoli(net.cover(), packet, *icrc) {
+            Self::Castagnoli
+        } else {
+            Self::Unknown
+        })
+    }
+}
+
+impl fmt::Display for IcrcFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Missing => "missing",
+            Self::Zero => "zero: not filled in",
+            Self::ByteOrder => "right but for its byte order",
+            Self::Castagnoli => "made with CRC-32C instead of CRC-32",
+            Self::SoftRoceFlush => "as Linux soft-RoCE makes it for FLUSH",
+            Self::Unknown => "changed on the way, or not RoCE",
+        })
+    }
+}
+
+/// What soft-RoCE puts on a FLUSH: it takes the payload to begin at the BTH, so that the transport
+/// headers are covered a second time, unmasked.
+fn soft_roce_flush(cover: Cover<'_>, packet: &Packet<'_>) -> Option<Icrc> {
+    let flush = matches!(packet.bth.opcode, Opcode::RC_FLUSH | Opcode::RD_FLUSH);
+    let once = flush.then(|| icrc::compute(cover, packet.bth, packet.after_bth()))?;
+    let mut hasher = crc32fast::Hasher::new_with_initial(once.get());
+    hasher.update(packet.bth.as_bytes());
+    hasher.update(packet.after_bth());
+    Some(Icrc::new(hasher.finalize()))
+}
+
+/// Whether the ICRC is CRC-32C over the right bytes, in either byte order.
+fn is_castagnoli(cover: Cover<'_>, packet: &Packet<'_>, icrc: Icrc) -> bool {
+    let mut crc = u32::MAX;
+    icrc::covered(cover, packet.bth, packet.after_bth(), &mut |bytes| {
+        for &byte in bytes {
+            crc ^= u32::from(byte);
+            for _ in 0..8 {
+                // The Castagnoli polynomial 0x1edc6f41, reflected.
+                crc = crc >> 1 ^ if crc & 1 == 1 { 0x82f6_3b78 } else { 0 };
+            }
+        }
+    });
+    [!crc, (!crc).swap_bytes()].contains(&icrc.get())
+}
