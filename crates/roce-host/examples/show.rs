@@ -91,13 +91,14 @@ fn show_netlink(host: &Host) -> Result<(), Error> {
             println!("  {:?}", netlink.counters(device.index, port.number)?.values);
         }
         for qp in netlink.queue_pairs(device.index)? {
-            let comm = qp.pid.and_then(|pid| host.process_name(pid));
-            println!("  {qp:?} {comm:?}");
+            println!("  {qp:?} {:?}", qp.owner(host));
         }
         for id in netlink.cm_ids(device.index)? {
             println!("  {id:?}");
         }
     }
+    let resources = netlink.resources()?;
+    println!("{} queue pairs, {} CM ids", resources.queue_pairs.len(), resources.cm_ids.len());
     println!("no such device: {:?}", netlink.queue_pairs(999_999).map_err(|e| e.to_string()));
     Ok(())
 }

@@ -166,4 +166,15 @@ mod tests {
             assert!(bad.parse::<Target>().is_err(), "{bad}");
         }
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_taken_or_refused(text in ".{0,40}") {
+            let _ = text.parse::<RoceMode>();
+            let _ = parse_tos(&text);
+            if let Ok(target) = text.parse::<Target>() {
+                proptest::prop_assert!(!target.device.contains('/') && target.device != "..");
+            }
+        }
+    }
 }

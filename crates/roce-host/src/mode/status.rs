@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::host::check_name;
-use crate::sysfs::{Port, read};
+use crate::sysfs::{Port, RdmaDevice, read};
 use crate::{Error, Host, PortRef, RoceMode, Target};
 
 /// RDMA_CM's settings of a port.
@@ -95,6 +95,22 @@ impl Host {
             tos: read::number(&dir.join("default_roce_tos")),
             text: (!text.is_empty()).then_some(text),
         })
+    }
+
+    /// All RoCE ports of this host.
+    ///
+    /// # Errors
+    /// When there is no RDMA device at all. No RoCE port among them is not an error.
+    pub fn all_roce_ports(&self) -> Result<Vec<PortRef>, Error> {
+        let devices = self.rdma_devices()?;
+        if devices.is_empty() {
+            return Err(Error::NoRdmaDevice { dir: self.path("sys/class/infiniband") });
+        }
+        let of = |device: &RdmaDevice| -> Vec<PortRef> {
+            let roce = device.ports.iter().filter(|port| device.is_roce(port));
+            roce.map(|port| PortRef { device: device.name.clone(), port: port.number }).collect()
+        };
+        Ok(devices.iter().flat_map(of).collect())
     }
 
     /// The ports that `target` means, all of them RoCE ports.

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use super::attr::{self, Attrs};
 use super::message::{Command, Message, messages, request};
-use super::resource::{self, CmId, NlDevice, NlPort, QpInfo};
+use super::resource::{self, CmId, NlDevice, NlPort, QpInfo, Resources};
 use crate::{Counters, Error};
 
 /// The kernel fills at most 32 KiB of a dump into one datagram.
@@ -89,6 +89,19 @@ impl RdmaNetlink {
         Ok(found)
     }
 
+    /// The queue pairs and CM ids of all devices. A device that goes meanwhile is passed over.
+    ///
+    /// # Errors
+    /// When the conversation fails.
+    pub fn resources(&mut self) -> Result<Resources, Error> {
+        let mut found = Resources::default();
+        for device in self.devices()? {
+            found.queue_pairs.extend(unless_gone(self.queue_pairs(device.index))?);
+            found.cm_ids.extend(unless_gone(self.cm_ids(device.index))?);
+        }
+        Ok(found)
+    }
+
     /// The hardware counters of a port.
     ///
     /// # Errors
@@ -155,5 +168,15 @@ impl RdmaNetlink {
             return Err(io::Error::other("an answer longer than the kernel makes them"));
         }
         Ok(length.max(1))
+    }
+}
+
+/// The kernel says EINVAL of a device that is not there.
+fn unless_gone<T>(answer: Result<Vec<T>, Error>) -> Result<Vec<T>, Error> {
+    match answer {
+        Err(Error::Netlink { source, .. }) if source.raw_os_error() == Some(libc::EINVAL) => {
+            Ok(Vec::new())
+        }
+        other => other,
     }
 }

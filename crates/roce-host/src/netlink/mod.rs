@@ -13,4 +13,6 @@ mod resource;
 mod tests;
 
 pub use client::RdmaNetlink;
-pub use resource::{CmId, CmState, NlDevice, NlPort, PortSpace, QpInfo, QpState, QpType};
+pub use resource::{
+    CmId, CmState, NlDevice, NlPort, PortSpace, QpInfo, QpState, QpType, Resources,
+};

@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 
 use super::attr::{self, Attrs};
-use crate::{Counters, Guid};
+use crate::{Counters, Guid, Host};
 
 /// An RDMA device as the kernel lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,6 +88,64 @@ pub struct CmId {
     pub pid: Option<u32>,
     /// The kernel module that owns it; absent for processes.
     pub kernel_owner: Option<String>,
+}
+
+/// All queue pairs and CM ids of this host at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Resources {
+    /// Queue pairs.
+    pub queue_pairs: Vec<QpInfo>,
+    /// CM ids.
+    pub cm_ids: Vec<CmId>,
+}
+
+impl Resources {
+    /// The queue pair with this number, talking to `remote_qpn` where that is known. Numbers are
+    /// unique in a device only, so `device` narrows the search where it is known.
+    #[must_use]
+    pub fn queue_pair(
+        &self,
+        device: Option<&str>,
+        local_qpn: u32,
+        remote_qpn: Option<u32>,
+    ) -> Option<&QpInfo> {
+        let fits = |qp: &&QpInfo| {
+            qp.local_qpn == local_qpn
+                && device.is_none_or(|device| device == qp.device)
+                && remote_qpn.is_none_or(|remote| qp.remote_qpn == Some(remote))
+        };
+        self.queue_pairs.iter().find(fits)
+    }
+
+    /// The CM id that a queue pair belongs to.
+    #[must_use]
+    pub fn cm_id_of(&self, qp: &QpInfo) -> Option<&CmId> {
+        self.cm_ids.iter().find(|id| id.device == qp.device && id.local_qpn == Some(qp.local_qpn))
+    }
+}
+
+impl QpInfo {
+    /// Who owns it, as `rdma resource` writes it: the name of a process, or `[module]`.
+    #[must_use]
+    pub fn owner(&self, host: &Host) -> Option<String> {
+        owner(host, self.pid, self.kernel_owner.as_deref())
+    }
+}
+
+impl CmId {
+    /// Who owns it, as `rdma resource` writes it: the name of a process, or `[module]`.
+    #[must_use]
+    pub fn owner(&self, host: &Host) -> Option<String> {
+        owner(host, self.pid, self.kernel_owner.as_deref())
+    }
+}
+
+fn owner(host: &Host, pid: Option<u32>, module: Option<&str>) -> Option<String> {
+    match (pid, module) {
+        (Some(pid), _) => host.process_name(pid),
+        (None, Some(module)) => Some(format!("[{module}]")),
+        (None, None) => None,
+    }
 }
 
 /// Type of a queue pair, by the kernel's number (`enum ib_qp_type`).

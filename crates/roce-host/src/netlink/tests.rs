@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use super::attr::Attrs;
 use super::message::{Command, Message, messages, request};
-use super::resource::{self, CmState, PortSpace, QpState, QpType};
-use crate::{Counters, Guid};
+use super::resource::{self, CmState, PortSpace, QpState, QpType, Resources};
+use crate::{Counters, Guid, Host};
 
 const SEQUENCE: u32 = 7;
 
@@ -114,6 +114,29 @@ mod recorded {
         assert_eq!(ids[1].destination, "10.77.0.1:44921".parse().ok());
         assert_eq!(ids[1].port_space.map(|space| space.to_string()).as_deref(), Some("TCP"));
         assert_eq!((ids[1].port_space, ids[1].pid), (Some(PortSpace(0x106)), Some(202)));
+    }
+
+    #[test]
+    fn a_connection_and_its_owner() {
+        let resources = Resources {
+            queue_pairs: answers(answer!("qps.0"))
+                .into_iter()
+                .flat_map(resource::queue_pairs)
+                .collect(),
+            cm_ids: Vec::new(),
+        };
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("proc/205")).unwrap();
+        std::fs::write(dir.path().join("proc/205/comm"), "rping\n").unwrap();
+        let host = Host::at(dir.path());
+        let rping = resources.queue_pair(Some("rxe0"), 17, Some(117)).unwrap();
+        assert_eq!(rping.owner(&host).as_deref(), Some("rping"));
+        assert_eq!(resources.queue_pair(None, 17, None), Some(rping));
+        assert_eq!(resources.queue_pair(Some("rxe1"), 17, None), None);
+        assert_eq!(resources.queue_pair(None, 17, Some(18)), None);
+        let gsi = resources.queue_pair(None, 1, None).unwrap();
+        assert_eq!(gsi.owner(&host).as_deref(), Some("[ib_core]"));
+        assert_eq!(resources.cm_id_of(rping), None);
     }
 
     #[test]

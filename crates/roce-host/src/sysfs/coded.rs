@@ -108,4 +108,12 @@ mod tests {
             assert_eq!(Guid::parse(bad), None, "{bad}");
         }
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_taken_or_refused(text in ".{0,40}", guid in 1_u64..) {
+            let _ = (Coded::parse(&text), Rate::parse(&text), Guid::parse(&text));
+            proptest::prop_assert_eq!(Guid::parse(&Guid(guid).to_string()), Some(Guid(guid)));
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use super::device::RdmaDevice;
 use super::interface::Interface;
 use super::port::Port;
-use crate::{Error, Host};
+use crate::{Error, Host, PortRef};
 
 /// All devices and interfaces of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +26,14 @@ pub struct RdmaLink<'a> {
     /// How many interfaces lie between: 0 when the port stands on the interface itself, 1 for a
     /// VLAN on it or a bond of it.
     pub distance: usize,
+}
+
+impl RdmaLink<'_> {
+    /// The port's name.
+    #[must_use]
+    pub fn port_ref(&self) -> PortRef {
+        PortRef { device: self.device.name.clone(), port: self.port.number }
+    }
 }
 
 impl Topology {

@@ -6,13 +6,10 @@ use crate::tree::Tree;
 use roce_host::events::{self, CounterFamily, WireEvent};
 use roce_host::{CaptureWay, Error, GidType, Host, RoceMode, Visibility};
 
-const RXE: &str = include_str!("../../fixtures/trees/rxe-6.12.txt");
-const ADAPTERS: &str = include_str!("../../fixtures/trees/adapters.txt");
-
 /// Against what `ibv_devinfo`, `ibstat` and `rdma link` said on that host.
 #[test]
 fn soft_roce_as_its_own_tools_show_it() {
-    let tree = Tree::new(RXE);
+    let tree = Tree::soft_roce();
     let devices = tree.host().rdma_devices().unwrap();
     assert_eq!(devices.len(), 1);
     let device = &devices[0];
@@ -48,7 +45,7 @@ fn soft_roce_as_its_own_tools_show_it() {
 
 #[test]
 fn an_adapter_with_both_versions() {
-    let tree = Tree::new(ADAPTERS);
+    let tree = Tree::adapters();
     let device = tree.host().rdma_device("mlx5_0").unwrap();
     assert_eq!(device.driver.as_deref(), Some("mlx5_core"));
     assert_eq!(device.firmware.as_deref(), Some("22.35.1012"));
@@ -76,7 +73,7 @@ fn an_adapter_with_both_versions() {
 
 #[test]
 fn iwarp_and_infiniband_are_not_roce() {
-    let tree = Tree::new(ADAPTERS);
+    let tree = Tree::adapters();
     let devices = tree.host().rdma_devices().unwrap();
     let names: Vec<_> = devices.iter().map(|device| device.name.as_str()).collect();
     assert_eq!(names, ["mlx5_0", "mlx5_10", "rocep2s0f0"]);
@@ -90,7 +87,7 @@ fn iwarp_and_infiniband_are_not_roce() {
 
 #[test]
 fn gids_that_their_interface_does_not_have() {
-    let tree = Tree::new(ADAPTERS);
+    let tree = Tree::adapters();
     let device = tree.host().rdma_device("mlx5_0").unwrap();
     let addresses = [
         ("eth2".to_owned(), "10.0.0.1".parse().unwrap()),
@@ -103,7 +100,7 @@ fn gids_that_their_interface_does_not_have() {
 
 #[test]
 fn interfaces_and_what_stands_on_them() {
-    let tree = Tree::new(ADAPTERS);
+    let tree = Tree::adapters();
     let topology = tree.host().topology().unwrap();
     assert!(topology.interface("bonding_masters").is_none());
     let eth2 = topology.interface("eth2").unwrap();
@@ -130,7 +127,7 @@ fn interfaces_and_what_stands_on_them() {
 
 #[test]
 fn counters_and_their_changes() {
-    let tree = Tree::new(ADAPTERS);
+    let tree = Tree::adapters();
     let host = tree.host();
     let before = host.hw_counters("mlx5_0", 1).unwrap();
     assert_eq!((before.get("np_cnp_sent"), before.lifespan_ms), (Some(40), Some(10)));
@@ -148,7 +145,7 @@ fn counters_and_their_changes() {
     assert_eq!(port.get("symbol_error"), None);
     assert!(matches!(host.hw_counters("mlx5_0", 3), Err(Error::NoSuchPort { port: 3, .. })));
 
-    let tree = Tree::new(RXE);
+    let tree = Tree::soft_roce_small();
     assert!(tree.host().cm_counters("rxe0", 1).unwrap().get("cm_tx_msgs/req").is_some());
     assert!(tree.host().port_counters("rxe0", 1).unwrap().values.is_empty());
 }
@@ -156,7 +153,7 @@ fn counters_and_their_changes() {
 /// A run in which the other side lost packets, as the wire would count it.
 #[test]
 fn events_by_counter() {
-    let tree = Tree::new(ADAPTERS);
+    let tree = Tree::adapters();
     let host = tree.host();
     let before = host.hw_counters("mlx5_0", 1).unwrap();
     let mut after = before.clone();
@@ -173,7 +170,7 @@ fn events_by_counter() {
 
 #[test]
 fn cm_counters_of_older_kernels() {
-    let tree = Tree::new(ADAPTERS);
+    let tree = Tree::adapters();
     tree.add("sys/class/infiniband_cm/mlx5_0/1/cm_tx_msgs/req = 5");
     assert_eq!(tree.host().cm_counters("mlx5_0", 1).unwrap().get("cm_tx_msgs/req"), Some(5));
 }
@@ -188,7 +185,7 @@ fn a_host_without_rdma() {
     assert!(error.to_string().contains("rdma link add"), "{error}");
     assert!(matches!(host.rdma_device("../net"), Err(Error::DeviceName { .. })));
 
-    let error = Tree::new(RXE).host().rdma_device("mlx5_0").unwrap_err();
+    let error = Tree::soft_roce_small().host().rdma_device("mlx5_0").unwrap_err();
     assert_eq!(error.to_string(), "no RDMA device \"mlx5_0\"; there is rxe0");
     assert!(Host::at("/nonexistent").rdma_devices().unwrap().is_empty());
 }
@@ -196,7 +193,7 @@ fn a_host_without_rdma() {
 /// Neither a pipe nor an endless file in a tree that someone prepared stops the reader.
 #[test]
 fn prepared_trees_do_not_hang_it() {
-    let tree = Tree::new(RXE);
+    let tree = Tree::soft_roce_small();
     let fw_ver = tree.path("sys/class/infiniband/rxe0/fw_ver");
     std::fs::remove_file(&fw_ver).unwrap();
     std::os::unix::fs::symlink("/dev/zero", &fw_ver).unwrap();

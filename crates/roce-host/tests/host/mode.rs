@@ -6,16 +6,8 @@ use std::path::Path;
 use crate::tree::Tree;
 use roce_host::{Change, Error, Host, ModeStatus, Obstacle, PortRef, RoceMode, Step, Target, Unit};
 
-const RXE: &str = include_str!("../../fixtures/trees/rxe-6.12.txt");
-const ADAPTERS: &str = include_str!("../../fixtures/trees/adapters.txt");
 const MOUNTED: &str = "proc/self/mounts = configfs /sys/kernel/config configfs rw,relatime 0 0";
 const CM: &str = "sys/kernel/config/rdma_cm";
-
-/// The soft-RoCE host without its thousand empty GID slots.
-fn rxe() -> Tree {
-    let lines: Vec<_> = RXE.lines().filter(|line| !line.contains("..")).collect();
-    Tree::new(&lines.join("\n"))
-}
 
 fn port(device: &str) -> PortRef {
     PortRef { device: device.to_owned(), port: 1 }
@@ -37,7 +29,7 @@ fn plan(tree: &Tree, target: &str, mode: Option<RoceMode>) -> Result<Vec<String>
 
 /// A tree in which the device's directory was made, as plain files.
 fn opened(mode: &str) -> Tree {
-    let tree = rxe();
+    let tree = Tree::soft_roce_small();
     tree.add(&format!(
         "{CM}/rxe0/ports/1/default_roce_mode = {mode}\n{CM}/rxe0/ports/1/default_roce_tos = 0"
     ));
@@ -46,7 +38,7 @@ fn opened(mode: &str) -> Tree {
 
 #[test]
 fn each_obstacle_is_named() {
-    let tree = rxe();
+    let tree = Tree::soft_roce_small();
     assert!(matches!(hidden(&tree.host()), Obstacle::NoConfigfs { .. }));
 
     fs::create_dir_all(tree.path("sys/kernel/config")).unwrap();
@@ -68,7 +60,7 @@ fn each_obstacle_is_named() {
 
 #[test]
 fn configfs_mounted_elsewhere() {
-    let tree = rxe();
+    let tree = Tree::soft_roce_small();
     tree.add("proc/self/mounts = configfs /config configfs rw 0 0");
     tree.add("config/rdma_cm/rxe0/ports/1/default_roce_mode = RoCE v2");
     let status = tree.host().mode(&port("rxe0")).unwrap();
@@ -93,7 +85,7 @@ fn the_mode_is_read() {
 /// The documented procedure, word for word.
 #[test]
 fn the_steps_are_the_documented_ones() {
-    let tree = Tree::new(ADAPTERS);
+    let tree = Tree::adapters();
     fs::create_dir_all(tree.path("sys/kernel/config")).unwrap();
     assert_eq!(
         plan(&tree, "mlx5_0", Some(RoceMode::V1)).unwrap(),
@@ -112,7 +104,7 @@ fn the_steps_are_the_documented_ones() {
 
 #[test]
 fn plans_that_cannot_be() {
-    let tree = Tree::new(ADAPTERS);
+    let tree = Tree::adapters();
     tree.add(MOUNTED);
     let v2 = Some(RoceMode::V2);
     let error = |target: &str| plan(&tree, target, v2).unwrap_err();
@@ -121,7 +113,10 @@ fn plans_that_cannot_be() {
     assert!(matches!(error("mlx5_3"), Error::NoSuchDevice { .. }));
     assert!(error("mlx5_10").to_string().contains("link layer InfiniBand"));
     assert!(error("rocep2s0f0").to_string().contains("iWARP"));
+    let roce = tree.host().all_roce_ports().unwrap();
+    assert_eq!(roce, [port("mlx5_0")]);
     let none = Tree::new(MOUNTED);
+    assert!(matches!(none.host().all_roce_ports(), Err(Error::NoRdmaDevice { .. })));
     assert!(matches!(plan(&none, "mlx5_0", v2), Err(Error::NoRdmaDevice { .. })));
 }
 
@@ -175,7 +170,7 @@ fn a_failure_takes_everything_back() {
     assert_eq!(tree.text(&format!("{CM}/rxe0/ports/1/default_roce_mode")), "IB/RoCE v1");
 
     // A device's directory that stays empty: this is not configfs.
-    let tree = rxe();
+    let tree = Tree::soft_roce_small();
     fs::create_dir_all(tree.path(CM)).unwrap();
     let plan = tree.host().plan(&"rxe0".parse().unwrap(), &change).unwrap();
     assert!(plan.apply(&mut |_| ()).unwrap_err().left.is_empty());

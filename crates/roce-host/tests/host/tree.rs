@@ -19,6 +19,23 @@ impl Tree {
         tree
     }
 
+    /// A soft-RoCE host.
+    pub(crate) fn soft_roce() -> Self {
+        Self::new(include_str!("../../fixtures/trees/rxe-6.12.txt"))
+    }
+
+    /// The same without its thousand empty GID slots, which take a while to make.
+    pub(crate) fn soft_roce_small() -> Self {
+        let listing = include_str!("../../fixtures/trees/rxe-6.12.txt");
+        let lines: Vec<_> = listing.lines().filter(|line| !line.contains("..")).collect();
+        Self::new(&lines.join("\n"))
+    }
+
+    /// A host with three adapters.
+    pub(crate) fn adapters() -> Self {
+        Self::new(include_str!("../../fixtures/trees/adapters.txt"))
+    }
+
     pub(crate) fn add(&self, listing: &str) {
         for line in listing.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
             if let Some((path, target)) = line.split_once(" -> ") {
