@@ -27,12 +27,22 @@
 
 mod error;
 mod file;
+mod filter;
 mod frame;
+mod interfaces;
 mod link_type;
+mod live;
+mod writer;
 
 pub use error::Error;
 pub use file::{
     Compression, Container, Damage, DamageKind, FileReader, Format, MAX_RECORD, Resolution,
 };
+#[cfg(feature = "libpcap")]
+pub use filter::Filter;
+pub use filter::{roce_filter, roce_filter_on};
 pub use frame::Frame;
+pub use interfaces::{Interface, interfaces};
 pub use link_type::LinkType;
+pub use live::{HAS_FILTERS, LiveCapture, LiveOptions, Next, RoceOnly, Stats};
+pub use writer::{FileWriter, WriterOptions, same_file};

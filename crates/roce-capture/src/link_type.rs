@@ -49,7 +49,28 @@ impl LinkType {
             _ => "unknown",
         }
     }
+
+    /// From libpcap's `DLT_` number, which differs from the file's only for raw IP.
+    #[cfg(feature = "libpcap")]
+    pub(crate) fn from_dlt(dlt: i32) -> Self {
+        match u32::try_from(dlt) {
+            Ok(DLT_RAW) => Self::RAW,
+            Ok(number) => Self(number),
+            Err(_) => Self(u32::MAX),
+        }
+    }
+
+    /// To libpcap's `DLT_` number.
+    #[cfg(feature = "libpcap")]
+    pub(crate) fn to_dlt(self) -> i32 {
+        let dlt = if self == Self::RAW { DLT_RAW } else { self.0 };
+        i32::try_from(dlt).unwrap_or(i32::MAX)
+    }
 }
+
+/// `DLT_RAW` of Linux (`pcap/dlt.h`); in files raw IP is 101 everywhere.
+#[cfg(feature = "libpcap")]
+const DLT_RAW: u32 = 12;
 
 impl fmt::Display for LinkType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -68,5 +89,13 @@ mod tests {
     fn an_unknown_number_is_shown() {
         assert_eq!(LinkType::ETHERNET.to_string(), "Ethernet");
         assert_eq!(LinkType(147).to_string(), "link type 147");
+    }
+
+    #[cfg(feature = "libpcap")]
+    #[test]
+    fn raw_ip_is_the_one_that_differs_from_libpcap() {
+        assert_eq!(LinkType::RAW.to_dlt(), 12);
+        assert_eq!(LinkType::from_dlt(12), LinkType::RAW);
+        assert_eq!(LinkType::from_dlt(276), LinkType::LINUX_SLL2);
     }
 }

@@ -1,0 +1,173 @@
+//! Whole records to a file, in order, and an honest account when it takes no more.
+
+use std::fs::File;
+use std::io::{self, Write};
+
+use crate::Error;
+
+/// How much is gathered before it is written, in bytes.
+const FULL: usize = 256 << 10;
+
+/// Where bytes go.
+pub(super) enum Sink {
+    /// A file, which can be cut back to its last whole record.
+    File(File),
+    /// Anything else.
+    Stream(Box<dyn Write + Send>),
+}
+
+/// Records gathered for a sink.
+pub(super) struct Output {
+    name: String,
+    sink: Sink,
+    pending: Vec<u8>,
+    /// The end of each record in `pending`, and how many frames the file has with it.
+    marks: Vec<(usize, u64)>,
+    /// Bytes and frames that the sink has taken.
+    taken: u64,
+    written: u64,
+    /// Frames gathered or written.
+    frames: u64,
+    failed: Option<Failure>,
+}
+
+/// An `io::Error` that can be told again.
+#[derive(Clone, Copy)]
+struct Failure {
+    code: Option<i32>,
+    kind: io::ErrorKind,
+}
+
+impl Output {
+    pub(super) fn new(name: String, sink: Sink) -> Self {
+        Self {
+            name,
+            sink,
+            pending: Vec::with_capacity(FULL.saturating_mul(2)),
+            marks: Vec::new(),
+            taken: 0,
+            written: 0,
+            frames: 0,
+            failed: None,
+        }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Frames gathered or written.
+    pub(super) const fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// Where the next record is put together; [`Self::mark`] ends it.
+    pub(super) const fn pending(&mut self) -> &mut Vec<u8> {
+        &mut self.pending
+    }
+
+    /// A record with this many frames ends here.
+    pub(super) fn mark(&mut self, frames: u64) {
+        self.frames = self.frames.saturating_add(frames);
+        self.marks.push((self.pending.len(), self.frames));
+    }
+
+    /// An error if the sink has failed before.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let Some(Failure { code, kind }) = self.failed else { return Ok(()) };
+        let source = code.map_or_else(|| kind.into(), io::Error::from_raw_os_error);
+        Err(Error::Write { file: self.name.clone(), written: self.written, source })
+    }
+
+    pub(super) fn flush_if_full(&mut self) -> Result<(), Error> {
+        if self.pending.len() < FULL { Ok(()) } else { self.flush() }
+    }
+
+    /// Hands all whole records to the sink.
+    pub(super) fn flush(&mut self) -> Result<(), Error> {
+        self.check()?;
+        let mut done = 0_usize;
+        while let Some(rest) = self.pending.get(done..).filter(|rest| !rest.is_empty()) {
+            match self.sink.write(rest) {
+                Ok(0) => return self.fail(done, &io::ErrorKind::WriteZero.into()),
+                Ok(n) => done = done.saturating_add(n),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return self.fail(done, &e),
+            }
+        }
+        self.taken = self.taken.saturating_add(done as u64);
+        self.written = self.frames;
+        self.pending.clear();
+        self.marks.clear();
+        match self.sink.flush() {
+            Ok(()) => Ok(()),
+            Err(e) => self.fail(0, &e),
+        }
+    }
+
+    /// The sink took `done` bytes of what is pending and then no more: keeps the whole records.
+    #[cold]
+    fn fail(&mut self, done: usize, e: &io::Error) -> Result<(), Error> {
+        let whole = self.marks.iter().rev().find(|(end, _)| *end <= done);
+        let (end, frames) = whole.copied().unwrap_or((0, self.written));
+        self.taken = self.taken.saturating_add(end as u64);
+        self.written = frames;
+        if let Sink::File(file) = &self.sink {
+            // If even this fails, the file ends in the middle of a record, which readers tell.
+            let _ = file.set_len(self.taken);
+        }
+        self.pending.clear();
+        self.marks.clear();
+        self.failed = Some(Failure { code: e.raw_os_error(), kind: e.kind() });
+        self.check()
+    }
+}
+
+impl Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::File(file) => file.write(bytes),
+            Self::Stream(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::File(_) => Ok(()),
+            Self::Stream(stream) => stream.flush(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Takes so many bytes and then says that the disk is full.
+    struct Small(usize);
+
+    impl Write for Small {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let n = bytes.len().min(self.0);
+            self.0 -= n;
+            if n == 0 { Err(io::ErrorKind::StorageFull.into()) } else { Ok(n) }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_full_disk_is_told_again_and_again() {
+        let mut output = Output::new("small".to_owned(), Sink::Stream(Box::new(Small(25))));
+        for _ in 0..4 {
+            output.pending().extend([7; 10]);
+            output.mark(1);
+        }
+        for _ in 0..2 {
+            let error = output.flush().unwrap_err();
+            assert!(matches!(error, Error::Write { written: 2, .. }), "{error}");
+        }
+    }
+}

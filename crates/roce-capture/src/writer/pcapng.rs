@@ -1,0 +1,99 @@
+//! The pcapng format: one section, little-endian, an interface for each link type, nanoseconds.
+
+use super::WriterOptions;
+use crate::{Frame, LinkType};
+
+const SECTION: u32 = 0x0a0d_0d0a;
+const INTERFACE: u32 = 1;
+const SIMPLE_PACKET: u32 = 3;
+const ENHANCED_PACKET: u32 = 6;
+const OPTION_APPLICATION: u16 = 4;
+const OPTION_TSRESOL: u16 = 9;
+const END_OF_OPTIONS: u16 = 0;
+const PADDING: [u8; 3] = [0; 3];
+
+/// Appends a section header of unspecified length.
+pub(super) fn section(out: &mut Vec<u8>, application: &str) {
+    block(out, SECTION, |out| {
+        out.extend(0x1a2b_3c4d_u32.to_le_bytes());
+        out.extend(1_u16.to_le_bytes());
+        out.extend(0_u16.to_le_bytes());
+        out.extend(u64::MAX.to_le_bytes());
+        option(out, OPTION_APPLICATION, application.as_bytes());
+        option(out, END_OF_OPTIONS, &[]);
+    });
+}
+
+/// The number of the interface for this frame's link type, described first if it is new; `None`
+/// when the format has no room for the link type.
+pub(super) fn interface(
+    out: &mut Vec<u8>,
+    interfaces: &mut Vec<LinkType>,
+    frame: &Frame<'_>,
+    options: &WriterOptions,
+) -> Option<u32> {
+    if let Some(id) = interfaces.iter().position(|&link_type| link_type == frame.link_type) {
+        return u32::try_from(id).ok();
+    }
+    let link_type = u16::try_from(frame.link_type.0).ok()?;
+    block(out, INTERFACE, |out| {
+        out.extend(link_type.to_le_bytes());
+        out.extend([0; 2]);
+        out.extend(options.snaplen.to_le_bytes());
+        option(out, OPTION_TSRESOL, &[9]);
+        option(out, END_OF_OPTIONS, &[]);
+    });
+    interfaces.push(frame.link_type);
+    u32::try_from(interfaces.len().saturating_sub(1)).ok()
+}
+
+/// Appends a packet. Only a simple packet block can be without a time; it cannot say its captured
+/// length, nor name another interface than the first.
+pub(super) fn packet(out: &mut Vec<u8>, frame: &Frame<'_>, length: u32, id: u32) {
+    let wire = frame.wire_len.max(length);
+    if frame.time_ns.is_none() && id == 0 && wire == length {
+        return block(out, SIMPLE_PACKET, |out| {
+            out.extend(wire.to_le_bytes());
+            data(out, frame.data);
+        });
+    }
+    let [h0, h1, h2, h3, l0, l1, l2, l3] = frame.time_ns.unwrap_or(0).to_be_bytes();
+    block(out, ENHANCED_PACKET, |out| {
+        out.extend(id.to_le_bytes());
+        out.extend([h3, h2, h1, h0]);
+        out.extend([l3, l2, l1, l0]);
+        out.extend(length.to_le_bytes());
+        out.extend(wire.to_le_bytes());
+        data(out, frame.data);
+    });
+}
+
+/// Appends a block around what `body` appends, its length on both sides.
+fn block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
+    let start = out.len();
+    out.extend(kind.to_le_bytes());
+    out.extend([0; 4]);
+    body(out);
+    let total = out.len().saturating_sub(start).saturating_add(4);
+    // The writer takes no frame of 16 MiB or more, and options are short.
+    let length = u32::try_from(total).unwrap_or(u32::MAX).to_le_bytes();
+    out.extend(length);
+    if let Some(place) = out.get_mut(start..).and_then(|b| b.get_mut(4..8)) {
+        place.copy_from_slice(&length);
+    }
+}
+
+/// Appends an option; one too long for its length field is left out.
+fn option(out: &mut Vec<u8>, code: u16, value: &[u8]) {
+    let Ok(length) = u16::try_from(value.len()) else { return };
+    out.extend(code.to_le_bytes());
+    out.extend(length.to_le_bytes());
+    data(out, value);
+}
+
+/// Appends bytes, padded to a multiple of 4.
+fn data(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.extend(bytes);
+    let padding = bytes.len().next_multiple_of(4).saturating_sub(bytes.len());
+    out.extend(PADDING.get(..padding).unwrap_or_default());
+}
