@@ -1,6 +1,7 @@
 //! A second opinion on layers 2 to 4: what etherparse says of the same bytes.
 
 #![allow(
+    clippy::panic,
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
