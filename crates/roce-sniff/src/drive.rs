@@ -1,0 +1,279 @@
+//! The loop: frames from the source, through the filter, to whoever looks at them, and to `-w`.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use roce_capture::{
+    DamageKind, FileWriter, Frame as Captured, HAS_FILTERS, LiveCapture, Next, Stats, WriterOptions,
+};
+use roce_wire::{Frame, Link, Ports};
+
+use crate::cli::SourceArgs;
+use crate::progress::Progress;
+use crate::source::{self, Source};
+use crate::stop::Stop;
+
+/// Who looks at the frames.
+pub(crate) trait Sink {
+    /// Takes a frame.
+    fn frame(&mut self, captured: &Captured<'_>, frame: &Frame<'_>, link: Link) -> Result<Took>;
+
+    /// Live only: called about ten times a second, and when nothing comes.
+    fn tick(&mut self, _stats: &mut dyn FnMut() -> Option<Stats>) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// What became of a frame.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Took {
+    /// Whether `-w` is to write it.
+    pub(crate) write: bool,
+    /// Whether it counts for `-c`.
+    pub(crate) count: bool,
+}
+
+/// What is known of a source when it has ended.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Trace {
+    /// What cannot be read of the files, and where.
+    pub(crate) damaged: Option<String>,
+    /// Whether that is more than an end that was cut off.
+    pub(crate) is_senseless: bool,
+    /// The kernel's account of a live capture.
+    pub(crate) stats: Option<Stats>,
+    /// Why the source ended before its time.
+    pub(crate) failure: Option<String>,
+}
+
+/// Reads the source to its end, or to the limit, or until the user wants to stop.
+pub(crate) fn drive(
+    source: &Source,
+    args: &SourceArgs,
+    quiet: bool,
+    sink: &mut impl Sink,
+) -> Result<Trace> {
+    let ports = source::ports(args)?;
+    let stop = Stop::listen().context("cannot listen to signals")?;
+    if args.filter.is_some() && !HAS_FILTERS {
+        bail!("-f: this build has no BPF filters; build it with libpcap");
+    }
+    let mut run = Run {
+        sink,
+        stop: &stop,
+        ports: &ports,
+        writer: args.write.as_deref().map(writer).transpose()?,
+        left: args.count.unwrap_or(u64::MAX),
+        duration: args.duration,
+    };
+    let trace = match source {
+        Source::Files(inputs) => {
+            let mut filter = Filter::new(args.filter.clone());
+            let mut trace = Trace::default();
+            let mut clock = None;
+            let mut progress = Progress::new(quiet);
+            let mut number = 1;
+            for input in inputs {
+                let mut reader = input.open(&stop, number)?;
+                let end = run.file(&mut reader, &mut filter, &mut clock, &mut progress);
+                progress.clear();
+                number = reader.last_number().saturating_add(1);
+                trace.add_file(&reader, end, stop.is_wanted())?;
+                if run.is_over() {
+                    break;
+                }
+            }
+            trace
+        }
+        Source::Live(name) => run.live(source::open_live(name, args, &ports)?)?,
+    };
+    if let Some(writer) = run.writer {
+        writer.finish()?;
+    }
+    Ok(trace)
+}
+
+fn writer(path: &Path) -> Result<FileWriter> {
+    Ok(FileWriter::create(path, &WriterOptions::default())?)
+}
+
+struct Run<'r, S> {
+    sink: &'r mut S,
+    stop: &'r Stop,
+    ports: &'r Ports,
+    writer: Option<FileWriter>,
+    /// How many frames may still be counted.
+    left: u64,
+    duration: Option<Duration>,
+}
+
+impl<S: Sink> Run<'_, S> {
+    fn is_over(&self) -> bool {
+        self.left == 0 || self.stop.is_wanted()
+    }
+
+    #[inline]
+    fn frame(&mut self, captured: &Captured<'_>) -> Result<()> {
+        let link = Link::from_linktype(captured.link_type.0);
+        let wire_len = usize::try_from(captured.wire_len).unwrap_or(usize::MAX);
+        let frame = Frame::parse(link, captured.data, wire_len, self.ports);
+        let took = self.sink.frame(captured, &frame, link)?;
+        if took.write
+            && let Some(writer) = &mut self.writer
+        {
+            writer.write(captured)?;
+        }
+        self.left = self.left.saturating_sub(u64::from(took.count));
+        Ok(())
+    }
+
+    /// Reads a file. `clock` is the time of the trace's first frame.
+    fn file(
+        &mut self,
+        reader: &mut roce_capture::FileReader,
+        filter: &mut Filter,
+        clock: &mut Option<u64>,
+        progress: &mut Progress,
+    ) -> Result<()> {
+        let limit = self.duration.map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        loop {
+            // The clock and the signals are looked at now and then, not for every frame.
+            for _ in 0..4096 {
+                let Some(captured) = reader.next_frame()? else { return Ok(()) };
+                if let (Some(limit), Some(now)) = (limit, captured.time_ns)
+                    && now.saturating_sub(*clock.get_or_insert(now)) >= limit
+                {
+                    self.left = 0;
+                    return Ok(());
+                }
+                if filter.matches(&captured)? {
+                    self.frame(&captured)?;
+                    if self.left == 0 {
+                        return Ok(());
+                    }
+                }
+            }
+            progress.update(reader.bytes_read(), reader.total_bytes(), reader.last_number());
+            if self.stop.is_wanted() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn live(&mut self, mut capture: LiveCapture) -> Result<Trace> {
+        const TICK: Duration = Duration::from_millis(100);
+        let start = Instant::now();
+        let end = self.duration.and_then(|time| start.checked_add(time));
+        let mut ticked = start;
+        let mut since_look = 0u32;
+        let mut trace = Trace::default();
+        while !self.is_over() {
+            let idle = match capture.next_frame() {
+                Ok(Next::Frame(captured)) => {
+                    self.frame(&captured)?;
+                    false
+                }
+                Ok(Next::Timeout) => true,
+                Ok(Next::End) => break,
+                // What was seen until then is still worth reporting.
+                Err(error) => {
+                    trace.failure = Some(error.to_string());
+                    break;
+                }
+            };
+            since_look = since_look.saturating_add(1);
+            if idle || since_look >= 256 {
+                since_look = 0;
+                let now = Instant::now();
+                if idle || now.duration_since(ticked) >= TICK {
+                    ticked = now;
+                    self.sink.tick(&mut || capture.stats())?;
+                }
+                if end.is_some_and(|end| now >= end) {
+                    break;
+                }
+            }
+        }
+        trace.stats = capture.stats();
+        Ok(trace)
+    }
+}
+
+impl Trace {
+    /// Takes the end of a file into account. A stream that the user stopped is cut anywhere.
+    fn add_file(
+        &mut self,
+        reader: &roce_capture::FileReader,
+        end: Result<()>,
+        was_stopped: bool,
+    ) -> Result<()> {
+        if let Some(damage) = reader.damaged().filter(|_| !was_stopped) {
+            self.is_senseless |= !matches!(damage.what, DamageKind::Cut { .. });
+            self.damaged.get_or_insert_with(|| format!("{}: {damage}", reader.name()));
+        }
+        match end {
+            Err(error) if error.downcast_ref::<roce_capture::Error>().is_some() => {
+                self.failure.get_or_insert_with(|| error.to_string());
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    /// What is left to say when the report is out: damage as a remark, failure as an error.
+    pub(crate) fn settle(&self) -> Result<()> {
+        if let Some(failure) = &self.failure {
+            bail!("{failure}");
+        }
+        match &self.damaged {
+            Some(damaged) if self.is_senseless => {
+                bail!("{damaged}; everything before it was read");
+            }
+            Some(damaged) => {
+                crate::printer::remark(&format!("{damaged}; everything before was read"))
+            }
+            None => {}
+        }
+        Ok(())
+    }
+}
+
+/// The user's expression, compiled for each link type that comes along.
+struct Filter {
+    expression: Option<String>,
+    #[cfg(feature = "libpcap")]
+    compiled: Vec<roce_capture::Filter>,
+}
+
+impl Filter {
+    fn new(expression: Option<String>) -> Self {
+        Self {
+            expression,
+            #[cfg(feature = "libpcap")]
+            compiled: Vec::new(),
+        }
+    }
+
+    #[cfg(feature = "libpcap")]
+    fn matches(&mut self, frame: &Captured<'_>) -> Result<bool> {
+        let Some(expression) = &self.expression else { return Ok(true) };
+        let found = self.compiled.iter().position(|one| one.link_type() == frame.link_type);
+        let filter = match found.and_then(|at| self.compiled.get(at)) {
+            Some(filter) => filter,
+            None => {
+                self.compiled.push(roce_capture::Filter::new(expression, frame.link_type)?);
+                match self.compiled.last() {
+                    Some(filter) => filter,
+                    None => return Ok(false),
+                }
+            }
+        };
+        Ok(filter.matches(frame))
+    }
+
+    #[cfg(not(feature = "libpcap"))]
+    fn matches(&mut self, _: &Captured<'_>) -> Result<bool> {
+        Ok(self.expression.is_none())
+    }
+}

@@ -1,0 +1,64 @@
+//! The command `roce-sniff`.
+#![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::arithmetic_side_effects, clippy::cast_possible_truncation))]
+
+mod cli;
+mod drive;
+mod generate;
+mod packets;
+mod printer;
+mod progress;
+mod source;
+mod stop;
+mod text;
+mod verdict;
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use clap::error::ErrorKind;
+
+/// How a command ended, when it ended well.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Outcome {
+    /// As asked, as expected.
+    Done,
+    /// The wire disagrees with what was expected.
+    Disagrees,
+}
+
+fn main() -> ExitCode {
+    let cli = match cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help that meets a closed pipe is still help.
+            let _ = error.print();
+            return match error.kind() {
+                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => ExitCode::SUCCESS,
+                _ => ExitCode::from(2),
+            };
+        }
+    };
+    let result = match cli.command {
+        Some(cli::Command::Packets(args)) => packets::run(&args),
+        Some(cli::Command::Generate(args)) => generate::run(args.what),
+        None => verdict::run(&cli.verdict),
+    };
+    match result {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::Disagrees) => ExitCode::from(1),
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            anstream::eprintln!("roce-sniff: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whoever read the output has had enough of it.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause.downcast_ref::<io::Error>().is_some_and(|io| io.kind() == io::ErrorKind::BrokenPipe)
+    })
+}

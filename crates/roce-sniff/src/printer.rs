@@ -1,0 +1,47 @@
+//! Owns standard output: buffering, colour, width.
+
+use std::io::{self, IsTerminal as _, Write};
+
+use anstream::{AutoStream, ColorChoice};
+
+use crate::cli::Color;
+
+/// Standard output, buffered.
+pub(crate) type Out = io::BufWriter<AutoStream<io::StdoutLock<'static>>>;
+
+/// Opens standard output; colour goes to a terminal only, unless asked for.
+pub(crate) fn open(color: Color) -> Out {
+    let choice = match color {
+        Color::Auto => AutoStream::choice(&io::stdout()),
+        Color::Always => ColorChoice::Always,
+        Color::Never => ColorChoice::Never,
+    };
+    io::BufWriter::with_capacity(64 * 1024, AutoStream::new(io::stdout().lock(), choice))
+}
+
+/// Standard output for much text: buffered, and whether to write colour into it. Looking through
+/// every byte for colour to take out, as [`open`] does, would cost more than making the text.
+pub(crate) fn open_fast(color: Color) -> (io::BufWriter<io::StdoutLock<'static>>, bool) {
+    let colored = match color {
+        Color::Auto => AutoStream::choice(&io::stdout()) != ColorChoice::Never,
+        Color::Always => true,
+        Color::Never => false,
+    };
+    (io::BufWriter::with_capacity(256 * 1024, io::stdout().lock()), colored)
+}
+
+/// Whether standard output is a terminal.
+pub(crate) fn is_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// How many columns there are; 80 where nobody knows.
+pub(crate) fn width() -> usize {
+    terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0).max(40))
+}
+
+/// Says something on standard error that is no error.
+pub(crate) fn remark(text: &str) {
+    // Standard error may be closed; the work goes on.
+    let _ = writeln!(anstream::stderr(), "roce-sniff: {text}");
+}

@@ -1,0 +1,147 @@
+//! What the user named: files, a stream, an interface.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use roce_capture::{FileReader, HAS_FILTERS, LiveCapture, LiveOptions, interfaces, roce_filter};
+use roce_wire::Ports;
+
+use crate::cli::SourceArgs;
+use crate::printer::remark;
+use crate::stop::{Stop, StoppableStdin};
+
+/// Where frames come from.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// Files that are read as one trace.
+    Files(Vec<Input>),
+    /// An interface or an RDMA device.
+    Live(String),
+}
+
+/// One file or the standard input.
+#[derive(Clone, Debug)]
+pub(crate) enum Input {
+    File(PathBuf),
+    Stdin,
+}
+
+impl Input {
+    pub(crate) fn open(&self, stop: &Stop, first_number: u64) -> Result<FileReader> {
+        let reader = match self {
+            Self::File(path) => FileReader::open(path)?,
+            Self::Stdin => {
+                let stdin = Box::new(StoppableStdin(stop.clone()));
+                FileReader::from_read("standard input".to_owned(), stdin)?
+            }
+        };
+        Ok(reader.with_first_number(first_number))
+    }
+
+    fn name(&self) -> String {
+        match self {
+            Self::File(path) => path.display().to_string(),
+            Self::Stdin => "-".to_owned(),
+        }
+    }
+}
+
+impl Source {
+    /// Finds out what the names mean.
+    pub(crate) fn resolve(args: &SourceArgs) -> Result<Self> {
+        if let Some(name) = &args.interface {
+            if !args.sources.is_empty() {
+                bail!("-i {name} and {}: name one source", args.sources.join(" "));
+            }
+            return Ok(Self::Live(name.clone()));
+        }
+        let mut inputs: Vec<Input> = args.files.iter().map(|path| file_or_stdin(path)).collect();
+        for name in &args.sources {
+            match named(name)? {
+                Self::Files(more) => inputs.extend(more),
+                Self::Live(name) if args.sources.len() == 1 && inputs.is_empty() => {
+                    return Ok(Self::Live(name));
+                }
+                Self::Live(name) => bail!("{name}: an interface cannot be read with other sources"),
+            }
+        }
+        if inputs.iter().filter(|input| matches!(input, Input::Stdin)).count() > 1 {
+            bail!("-: standard input can be read only once");
+        }
+        if inputs.is_empty() {
+            bail!(
+                "name a capture file, `-` or an interface ({}); see --help",
+                interface_names().join(", ")
+            );
+        }
+        Ok(Self::Files(inputs))
+    }
+
+    /// The names, for the report.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Files(inputs) => inputs.iter().map(Input::name).collect::<Vec<_>>().join(" "),
+            Self::Live(name) => name.clone(),
+        }
+    }
+}
+
+fn file_or_stdin(path: &Path) -> Input {
+    if path.as_os_str() == "-" { Input::Stdin } else { Input::File(path.to_owned()) }
+}
+
+/// What a bare name means: `-`, a file that exists, or something to capture from.
+fn named(name: &str) -> Result<Source> {
+    let path = Path::new(name);
+    let is_file = name == "-" || path.exists();
+    let is_device = !name.contains('/') && can_capture_from(name);
+    match (is_file, is_device) {
+        (true, both) => {
+            if both {
+                remark(&format!("{name}: reading the file; for the interface use -i {name}"));
+            }
+            Ok(Source::Files(vec![file_or_stdin(path)]))
+        }
+        (false, true) => Ok(Source::Live(name.to_owned())),
+        (false, false) => bail!(
+            "{name}: no such file and no such interface; there are: {}",
+            interface_names().join(", ")
+        ),
+    }
+}
+
+fn can_capture_from(name: &str) -> bool {
+    name == "any"
+        || Path::new("/sys/class/infiniband").join(name).exists()
+        || interface_names().iter().any(|known| known == name)
+}
+
+fn interface_names() -> Vec<String> {
+    interfaces().into_iter().map(|interface| interface.name).collect()
+}
+
+/// Opens an interface with a kernel filter that keeps what can be RoCE.
+pub(crate) fn open_live(name: &str, args: &SourceArgs, ports: &Ports) -> Result<LiveCapture> {
+    let mut options = LiveOptions::new(name);
+    options.snaplen = args.snaplen;
+    options.buffer_size = args.buffer_size.saturating_mul(1 << 20);
+    let roce = roce_filter(ports.as_slice(), args.tunnels);
+    options.filter = match &args.filter {
+        _ if !HAS_FILTERS => None,
+        // Both must match. The user's comes first: `vlan` in the other one shifts what follows.
+        Some(wanted) => Some(format!("({wanted}) and ({roce})")),
+        None => Some(roce),
+    };
+    Ok(LiveCapture::open(&options)?)
+}
+
+/// The ports that are taken for RoCE v2.
+pub(crate) fn ports(args: &SourceArgs) -> Result<Ports> {
+    let mut ports = Ports::default();
+    for port in &args.port {
+        if !ports.add(*port) {
+            bail!("--port: at most {} ports beside 4791", Ports::MAX.saturating_sub(1));
+        }
+    }
+    Ok(ports)
+}

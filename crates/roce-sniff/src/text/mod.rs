@@ -1,0 +1,7 @@
+//! How things are written: numbers, addresses, escapes, tables, colours.
+
+pub(crate) mod buf;
+pub(crate) mod escape;
+pub(crate) mod json;
+pub(crate) mod number;
+pub(crate) mod style;
