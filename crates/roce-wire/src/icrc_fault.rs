@@ -61,7 +61,7 @@ impl fmt::Display for IcrcFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Missing => "missing",
-            Self::Zero => "zero: not filled in",
+            Self::Zero => "zero (not filled in)",
             Self::ByteOrder => "right but for its byte order",
             Self::Castagnoli => "made with CRC-32C instead of CRC-32",
             Self::SoftRoceFlush => "as Linux soft-RoCE makes it for FLUSH",

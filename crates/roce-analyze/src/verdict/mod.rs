@@ -7,6 +7,7 @@ mod notes;
 mod pairs;
 mod traffic;
 
+use roce_wire::mad::Management;
 use roce_wire::{
     Carrier, Content, Ecn, Frame, IcrcFault, IcrcState, Link, Net, Opcode, Packet, Reject, Tunnels,
     Version,
@@ -85,12 +86,6 @@ impl Answer {
     }
 }
 
-/// The eleven messages of connection management, by the names of machine-readable output.
-pub const CM_NAMES: [&str; 11] =
-    ["REQ", "MRA", "REJ", "REP", "RTU", "DREQ", "DREP", "SIDR_REQ", "SIDR_REP", "LAP", "APR"];
-/// The MAD attribute of the first of [`CM_NAMES`]; the others follow it.
-const CM_FIRST: u16 = 0x10;
-
 /// How many wrong ICRCs are looked at for their cause.
 const FAULT_SAMPLE: u64 = 256;
 
@@ -151,7 +146,7 @@ pub struct Verdict {
     pub pcp: [u64; 8],
     /// Packets by VLAN id of the same tag.
     pub vlans: Box<[u64]>,
-    /// Messages of connection management, in the order of [`CM_NAMES`].
+    /// Messages of connection management, in the order of [`CmAttribute::ALL`].
     pub cm: [u64; 11],
     /// What bears the RoCE port or Ethertype and is not RoCE, in the order of [`Reject::ALL`].
     pub rejected: [u64; 8],
@@ -245,10 +240,10 @@ impl Verdict {
         if let Some(count) = self.carriers.get_mut(carrier_index(carrier)) {
             count.add(info.wire_len);
         }
-        self.icrc(frame);
+        let is_sound = self.icrc(frame) != Some(IcrcState::Bad);
         self.marks(frame, net);
         if let Some(net) = net {
-            self.pairs.add(net, frame, info.number);
+            self.pairs.add(net, frame, info.number, is_sound);
         }
     }
 
@@ -263,16 +258,15 @@ impl Verdict {
         }
     }
 
-    /// Counts a message of connection management: class 7, attribute at bytes 16 and 17 of the MAD.
-    fn cm(&mut self, mad: &[u8]) {
-        let Some(&[_, 0x07, ..]) = mad.first_chunk::<2>() else { return };
-        let Some(&[hi, lo]) = mad.get(16..18) else { return };
-        if let Some(index) = u16::from_be_bytes([hi, lo]).checked_sub(CM_FIRST) {
-            bump(self.cm.get_mut(usize::from(index)));
+    /// Counts a message of connection management, also when the capture cut it.
+    fn cm(&mut self, payload: &[u8]) {
+        let management = Management::parse(payload).ok();
+        if let Some(attribute) = management.and_then(|management| management.cm_attribute()) {
+            bump(self.cm.get_mut(attribute as usize));
         }
     }
 
-    fn icrc(&mut self, frame: &Frame<'_>) {
+    fn icrc(&mut self, frame: &Frame<'_>) -> Option<IcrcState> {
         let state = self.config.check_icrc.then(|| frame.icrc_state()).flatten();
         match state {
             Some(IcrcState::Ok) => self.icrc_ok = self.icrc_ok.saturating_add(1),
@@ -286,6 +280,7 @@ impl Verdict {
             }
             _ => self.icrc_unchecked = self.icrc_unchecked.saturating_add(1),
         }
+        state
     }
 
     fn marks(&mut self, frame: &Frame<'_>, net: Option<&Net<'_>>) {

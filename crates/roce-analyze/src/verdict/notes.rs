@@ -187,10 +187,19 @@ fn unanswered(pair: &Pair) -> Option<(Addr, Addr, u64)> {
 }
 
 fn icrc(verdict: &Verdict, say: &mut impl FnMut(NoteId, String)) {
-    for (fault, count) in IcrcFault::ALL.into_iter().zip(verdict.icrc_faults) {
-        if count > 0 {
-            say(NoteId::IcrcFault, format!("ICRC {fault}: {count} packets."));
-        }
+    let faults = IcrcFault::ALL.into_iter().zip(verdict.icrc_faults);
+    let faults: Vec<String> = faults
+        .filter(|(_, count)| *count > 0)
+        .map(|(fault, count)| format!("{count} {fault}"))
+        .collect();
+    if !faults.is_empty() {
+        let sample: u64 = verdict.icrc_faults.iter().fold(0, |sum, n| sum.saturating_add(*n));
+        let of = if sample < verdict.icrc_bad {
+            format!("Of the first {sample} wrong ICRCs")
+        } else {
+            "Of the wrong ICRCs".to_owned()
+        };
+        say(NoteId::IcrcFault, format!("{of}: {}.", faults.join(", ")));
     }
     if verdict.icrc_bad > 0 && verdict.icrc_ok == 0 {
         say(

@@ -119,7 +119,8 @@ impl Pairs {
         self.unlisted
     }
 
-    pub(super) fn add(&mut self, net: &Net<'_>, frame: &Frame<'_>, number: u64) {
+    /// Adds a packet; one that is not sound asks for no answer.
+    pub(super) fn add(&mut self, net: &Net<'_>, frame: &Frame<'_>, number: u64, is_sound: bool) {
         let (src, dst) = (net.src(), net.dst());
         let forward = src <= dst;
         let (a, b) = if forward { (src, dst) } else { (dst, src) };
@@ -138,7 +139,9 @@ impl Pairs {
             *packets = packets.saturating_add(1);
         }
         let info = frame.packet().and_then(|(_, packet)| packet.bth.opcode.info());
-        if let Some(info) = info.filter(|info| matches!(info.service, Service::Rc | Service::Xrc)) {
+        if let Some(info) =
+            info.filter(|info| is_sound && matches!(info.service, Service::Rc | Service::Xrc))
+        {
             match info.class {
                 Class::Request => way.requests = way.requests.saturating_add(1),
                 Class::Response => way.responses = way.responses.saturating_add(1),

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use anyhow::Result;
-use roce_analyze::verdict::{CARRIERS, CM_NAMES, Count, Direction, Pair};
+use roce_analyze::verdict::{CARRIERS, Count, Direction, Pair};
+use roce_wire::mad::cm::CmAttribute;
 use roce_wire::{Carrier, Opcode, Reject, Tunnels};
 use serde::Serialize;
 
@@ -117,7 +118,7 @@ fn document(report: &Report<'_>) -> Document {
         dscp: seen(&verdict.dscp),
         pcp: seen(&verdict.pcp),
         vlans: seen(&verdict.vlans),
-        cm: CM_NAMES.into_iter().zip(verdict.cm).collect(),
+        cm: CmAttribute::ALL.map(CmAttribute::name).into_iter().zip(verdict.cm).collect(),
         rejected: Rejected {
             count: verdict.rejected_total(),
             reasons: Reject::ALL

@@ -6,7 +6,8 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 use anyhow::Result;
-use roce_analyze::verdict::{Answer, CARRIERS, CM_NAMES, Direction, Pair, Verdict};
+use roce_analyze::verdict::{Answer, CARRIERS, Direction, Pair, Verdict};
+use roce_wire::mad::cm::CmAttribute;
 use roce_wire::{Addr, Carrier, Reject, Tunnels, Version};
 
 use super::Report;
@@ -18,7 +19,7 @@ const LISTED: usize = 16;
 
 pub(super) fn write(out: &mut impl Write, report: &Report<'_>, width: usize) -> Result<()> {
     let verdict = report.verdict;
-    writeln!(out, "{ANSWER}{}{ANSWER:#}", headline(report))?;
+    paragraph(out, ANSWER, "", &headline(report), width)?;
     pairs(out, verdict, width)?;
     counts(out, report, width)?;
     notes(out, report, width)?;
@@ -73,24 +74,32 @@ fn families(verdict: &Verdict) -> &'static str {
 
 fn hosts(verdict: &Verdict) -> String {
     let pairs = verdict.pairs.as_slice();
-    let hosts: HashSet<Addr> = pairs.iter().flat_map(|pair| [pair.a, pair.b]).collect();
-    let count = u64::try_from(hosts.len()).unwrap_or(u64::MAX);
+    let ends: HashSet<Addr> = pairs.iter().flat_map(|pair| [pair.a, pair.b]).collect();
+    let groups = ends.iter().filter(|end| end.is_multicast()).count();
+    let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
+    let hosts = plural(count(ends.len().saturating_sub(groups)), "host", "hosts");
     let more = if verdict.pairs.unlisted() > 0 { "more than " } else { "" };
-    format!("{more}{}", plural(count, "host", "hosts"))
+    match groups {
+        0 => format!("{more}{hosts}"),
+        _ => format!("{more}{hosts} and {}", plural(count(groups), "group", "groups")),
+    }
 }
 
 fn agreement(verdict: &Verdict) -> String {
-    let pairs = verdict.pairs.as_slice();
+    // Nobody answers for a group.
+    let is_between_hosts = |pair: &&Pair| !pair.a.is_multicast() && !pair.b.is_multicast();
+    let pairs: Vec<&Pair> = verdict.pairs.as_slice().iter().filter(is_between_hosts).collect();
     let disagree = pairs.iter().filter(|pair| pair.disagrees()).count();
-    let both =
-        pairs.iter().filter(|pair| pair.a_to_b.total() > 0 && pair.b_to_a.total() > 0).count();
+    let is_both = |pair: &&&Pair| pair.a_to_b.total() > 0 && pair.b_to_a.total() > 0;
+    let both = pairs.iter().filter(is_both).count();
     match (pairs.len(), both, disagree) {
-        (0, ..) => "addresses not captured".to_owned(),
+        (0, ..) if verdict.pairs.as_slice().is_empty() => "addresses not captured".to_owned(),
+        (0, ..) => "multicast only".to_owned(),
         (1, 1, 0) => "both directions agree".to_owned(),
         (1, 1, _) => "the two directions disagree".to_owned(),
         (1, ..) => "one direction only".to_owned(),
         (_, 0, _) => "each in one direction only".to_owned(),
-        (_, both, 0) if both == pairs.len() => "all pairs agree in both directions".to_owned(),
+        (all, both, 0) if both == all => "all pairs agree in both directions".to_owned(),
         (all, both, 0) => {
             format!("{both} of {all} pairs in both directions, and they agree")
         }
@@ -171,8 +180,11 @@ fn table(out: &mut impl Write, rows: &[Row], width: usize) -> io::Result<()> {
         }
         writeln!(
             out,
-            "{lead}{:<kind$}  {:>packets$} packets  {DIM}first: frame {:>first$}{DIM:#}",
-            row.kind, row.packets, row.first
+            "{lead}{:<kind$}  {:>packets$} {:<7}  {DIM}first: frame {:>first$}{DIM:#}",
+            row.kind,
+            row.packets,
+            if row.packets == "1" { "packet" } else { "packets" },
+            row.first
         )?;
     }
     Ok(())
@@ -198,7 +210,12 @@ fn counts(out: &mut impl Write, report: &Report<'_>, width: usize) -> io::Result
         ("BECN", verdict.becn),
     ];
     line(out, "Congestion", &list(congestion), width)?;
-    line(out, "CM", &list(CM_NAMES.into_iter().zip(verdict.cm)), width)?;
+    line(
+        out,
+        "CM",
+        &list(CmAttribute::ALL.map(CmAttribute::name).into_iter().zip(verdict.cm)),
+        width,
+    )?;
     let tunnels = Tunnels::NAMES.iter().map(|(_, name)| *name).zip(verdict.tunnels);
     line(out, "Tunnels", &list(tunnels), width)?;
     line(out, "Not RoCE", &list(Reject::ALL.into_iter().zip(verdict.rejected)), width)?;
@@ -302,7 +319,7 @@ fn notes(out: &mut impl Write, report: &Report<'_>, width: usize) -> io::Result<
         if std::mem::take(&mut first) {
             writeln!(out)?;
         }
-        paragraph(out, style, text, width)
+        paragraph(out, style, " - ", text, width)
     };
     if let Some(damaged) = &report.trace.damaged {
         say(out, WARN, &format!("The file is damaged: {damaged}."))?;
@@ -313,18 +330,29 @@ fn notes(out: &mut impl Write, report: &Report<'_>, width: usize) -> io::Result<
     Ok(())
 }
 
-/// Text broken between words, with a mark in front.
-fn paragraph(out: &mut dyn Write, style: Style, text: &str, width: usize) -> io::Result<()> {
-    let mut column = 3usize;
-    write!(out, "{style} -")?;
-    for word in text.split_whitespace() {
-        let len = word.chars().count().saturating_add(1);
-        column = column.saturating_add(len);
-        if column > width {
-            write!(out, "\n  ")?;
-            column = len.saturating_add(2);
+/// Text broken between words, with `mark` in front of the first line.
+fn paragraph(
+    out: &mut dyn Write,
+    style: Style,
+    mark: &str,
+    text: &str,
+    width: usize,
+) -> io::Result<()> {
+    let indent = mark.len();
+    let mut column = indent;
+    write!(out, "{style}{mark}")?;
+    for (at, word) in text.split(' ').enumerate() {
+        let len = word.chars().count();
+        let space = usize::from(at > 0);
+        if at > 0 && column.saturating_add(space).saturating_add(len) > width {
+            write!(out, "\n{:indent$}", "")?;
+            column = indent;
+        } else if at > 0 {
+            write!(out, " ")?;
+            column = column.saturating_add(1);
         }
-        write!(out, " {word}")?;
+        write!(out, "{word}")?;
+        column = column.saturating_add(len);
     }
     writeln!(out, "{style:#}")
 }

@@ -62,6 +62,16 @@ pub enum Addr {
 }
 
 impl Addr {
+    /// Whether this names a group of hosts and not one.
+    #[must_use]
+    pub const fn is_multicast(&self) -> bool {
+        match self {
+            Self::Ip(ip) => ip.is_multicast(),
+            // The upper quarter of the LIDs, and the permissive one (IBTA 4.1.3).
+            Self::Lid(lid) => *lid >= 0xc000,
+        }
+    }
+
     fn from_gid(gid: Gid) -> Self {
         Self::Ip(gid.ipv4().map_or(IpAddr::V6(gid.ipv6()), IpAddr::V4))
     }

@@ -187,8 +187,6 @@ impl<'a, R: Record> Walk<'a, R> {
 
     fn erf(&mut self) -> Option<Next> {
         let erf = self.take::<Erf>(Kind::Erf)?;
-        let record_end = usize::from(erf.record_len());
-        let wire_end = usize::from(erf.wire_len());
         if erf.has_extensions() {
             let count = self
                 .rest()
@@ -204,8 +202,8 @@ impl<'a, R: Record> Walk<'a, R> {
             Erf::INFINIBAND => Next::Lrh,
             _ => return None,
         };
-        // The record may be padded behind the frame; the wire length ends where the frame ended.
-        self.wire_len = record_end.max(self.at.saturating_add(wire_end));
+        // The record may be padded behind the frame; the wire length says where the frame ended.
+        self.wire_len = self.at.saturating_add(usize::from(erf.wire_len()));
         Some(next)
     }
 
