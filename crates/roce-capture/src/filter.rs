@@ -22,13 +22,6 @@ const ROCE_V2: u16 = 4791;
 /// `None` for link types that do not, as InfiniBand: there is nothing to select by.
 #[must_use]
 pub fn roce_filter_on(link_type: LinkType, ports: &[u16], tunnels: bool) -> Option<String> {
-    let ethertype = match link_type {
-        LinkType::ETHERNET => Some(12),
-        LinkType::LINUX_SLL => Some(14),
-        LinkType::LINUX_SLL2 => Some(0),
-        LinkType::RAW | LinkType::IPV4 | LinkType::IPV6 | LinkType::NULL | LinkType::LOOP => None,
-        _ => return None,
-    };
     let ports = if ports.is_empty() { &[ROCE_V2] } else { ports };
     let tunnel_ports: &[u16] = if tunnels { &TUNNEL_PORTS } else { &[] };
     let mut terms = vec!["ether proto 0x8915".to_owned(), "ether proto 0x8808".to_owned()];
@@ -42,8 +35,14 @@ pub fn roce_filter_on(link_type: LinkType, ports: &[u16], tunnels: bool) -> Opti
         }));
         terms.extend(MPLS.iter().map(|kind| format!("ether proto {kind:#x}")));
     }
-    if let Some(at) = ethertype {
-        terms.push(tagged(link_type, at, ports, tunnels));
+    match link_type {
+        LinkType::ETHERNET => terms.push(tagged(ports, tunnels)),
+        // Where the tags of a cooked frame stand differs between kernels, so all are kept.
+        LinkType::LINUX_SLL | LinkType::LINUX_SLL2 => {
+            terms.extend(["ether proto 0x8100".to_owned(), "ether proto 0x88a8".to_owned()]);
+        }
+        LinkType::RAW | LinkType::IPV4 | LinkType::IPV6 | LinkType::NULL | LinkType::LOOP => {}
+        _ => return None,
     }
     Some(terms.join(" or "))
 }
@@ -61,15 +60,11 @@ const TUNNEL_PROTOCOLS: [u8; 3] = [4, 41, 47];
 /// MPLS, unicast and multicast.
 const MPLS: [u16; 2] = [0x8847, 0x8848];
 
-/// The same behind one and two VLAN tags that are in the frame, by offsets from its start, where
-/// the outermost Ethertype stands at `at`.
-fn tagged(link_type: LinkType, at: usize, ports: &[u16], tunnels: bool) -> String {
+/// The same behind one and two VLAN tags that are in the frame, by offsets from its start.
+fn tagged(ports: &[u16], tunnels: bool) -> String {
     let is_tag = |at: usize| format!("(ether[{at}:2] = 0x8100 or ether[{at}:2] = 0x88a8)");
-    // A cooked header of the second version has its Ethertype in front and ends after 20 bytes.
-    let first = if link_type == LinkType::LINUX_SLL2 { 22 } else { at.saturating_add(4) };
-    let second = first.saturating_add(4);
-    let (one, two) = (behind_tags(first, ports, tunnels), behind_tags(second, ports, tunnels));
-    format!("({} and ({one} or ({} and ({two}))))", is_tag(at), is_tag(first))
+    let [one, two] = [16, 20].map(|at| behind_tags(at, ports, tunnels));
+    format!("({} and ({one} or ({} and ({two}))))", is_tag(12), is_tag(16))
 }
 
 /// What is kept of a frame whose Ethertype stands at `at`.

@@ -2,13 +2,14 @@
 //!
 //! Plain read(2) into a reused buffer rather than a mapping: a mapping dies with SIGBUS when the
 //! file is truncated under it, does not work for pipes and compressed files, counts as resident
-//! memory, and needs unsafe. The copy out of the page cache costs less than the page faults of a
-//! mapping, and a buffer that fits the second-level cache leaves the frames warm for the parser.
+//! memory, and needs unsafe. It would not be faster either: on two million page-cached frames of
+//! 130 bytes this walk, a bare walk over a mapping and pcap-parser over a mapping take the same
+//! 20 to 35 ns a frame, as busy as the machine is; pcap-parser over read(2) takes 40 to 55 ns.
 
 use std::io::{self, Read};
 
-/// How much is asked of the source at once, in bytes. Measured on a page-cached file: larger
-/// buffers leave the second-level cache and are slower, smaller ones cost more system calls.
+/// How much is asked of the source at once, in bytes. From 64 KiB to 1 MiB there is no difference
+/// that can be measured; this much fits the second-level cache of most processors.
 const CAPACITY: usize = 256 << 10;
 
 /// Bytes read ahead of a streaming source.
