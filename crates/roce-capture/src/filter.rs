@@ -1,4 +1,4 @@
-//! BPF expressions: the one that keeps RoCE, and any on frames from a file.
+//! The BPF expression that keeps RoCE.
 
 use std::fmt::Write;
 
@@ -101,50 +101,4 @@ fn behind_tags(at: usize, ports: &[u16], tunnels: bool) -> String {
         "{} or ({kind} = 0x800 and ({v4})) or ({kind} = 0x86dd and ({v6}))",
         any_of(&kind, &kinds)
     )
-}
-
-#[cfg(feature = "libpcap")]
-pub use offline::Filter;
-
-#[cfg(feature = "libpcap")]
-mod offline {
-    use crate::live::message;
-    use crate::{Error, Frame, LinkType};
-
-    /// A BPF expression compiled for one link type, to be held against frames from a file.
-    pub struct Filter {
-        program: pcap::BpfProgram,
-        link_type: LinkType,
-    }
-
-    impl Filter {
-        /// Compiles an expression.
-        ///
-        /// # Errors
-        /// [`Error::Filter`] when it does not compile for this link type.
-        pub fn new(expression: &str, link_type: LinkType) -> Result<Self, Error> {
-            let compiled = pcap::Capture::dead(pcap::Linktype(link_type.to_dlt()))
-                .and_then(|dead| dead.compile(expression, true));
-            match compiled {
-                Ok(program) => Ok(Self { program, link_type }),
-                Err(e) => Err(Error::Filter {
-                    expression: expression.to_owned(),
-                    link_type,
-                    message: message(e),
-                }),
-            }
-        }
-
-        /// Whether the frame satisfies the expression; one of another link type does not.
-        #[must_use]
-        pub fn matches(&self, frame: &Frame<'_>) -> bool {
-            frame.link_type == self.link_type && self.program.filter(frame.data)
-        }
-
-        /// The link type it was compiled for.
-        #[must_use]
-        pub const fn link_type(&self) -> LinkType {
-            self.link_type
-        }
-    }
 }

@@ -25,6 +25,8 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::arithmetic_side_effects, clippy::cast_possible_truncation))]
 
+#[cfg(feature = "libpcap")]
+mod bpf;
 mod error;
 mod file;
 mod filter;
@@ -34,12 +36,12 @@ mod link_type;
 mod live;
 mod writer;
 
+#[cfg(feature = "libpcap")]
+pub use bpf::Filter;
 pub use error::Error;
 pub use file::{
     Compression, Container, Damage, DamageKind, FileReader, Format, MAX_RECORD, Resolution,
 };
-#[cfg(feature = "libpcap")]
-pub use filter::Filter;
 pub use filter::{roce_filter, roce_filter_on};
 pub use frame::Frame;
 pub use interfaces::{Interface, interfaces};

@@ -192,10 +192,12 @@ fn real_captures_cut_anywhere() {
         if file.len() > 10_000 {
             continue;
         }
+        // The magic number's first byte tells the byte order.
+        let length_of = if file[0] == 0xa1 { u32::from_be_bytes } else { u32::from_le_bytes };
         let mut ends = vec![24];
         while let Some(length) = file.get(ends.last().unwrap() + 8..).and_then(<[u8]>::first_chunk)
         {
-            ends.push(ends.last().unwrap() + 16 + u32::from_le_bytes(*length) as usize);
+            ends.push(ends.last().unwrap() + 16 + length_of(*length) as usize);
         }
         for cut in 24..=file.len() {
             let read = drain(open(&file[..cut]).unwrap());
