@@ -17,6 +17,10 @@ pub struct Interface {
     pub addresses: Vec<IpAddr>,
 }
 
+/// What libpcap lists besides network interfaces and RDMA devices: never a frame with RoCE there.
+#[cfg(feature = "libpcap")]
+const NO_NETWORK: [&str; 5] = ["bluetooth", "dbus-", "nflog", "nfqueue", "usbmon"];
+
 /// The interfaces that exist, in the order the system names them; none where it does not say.
 #[cfg(feature = "libpcap")]
 #[must_use]
@@ -24,6 +28,7 @@ pub fn interfaces() -> Vec<Interface> {
     let devices = pcap::Device::list().unwrap_or_default();
     devices
         .into_iter()
+        .filter(|device| !NO_NETWORK.iter().any(|start| device.name.starts_with(start)))
         .map(|device| Interface {
             up: device.flags.is_up(),
             loopback: device.flags.is_loopback(),
