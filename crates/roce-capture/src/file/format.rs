@@ -130,12 +130,21 @@ impl Resolution {
         self.step_ps() < other.step_ps()
     }
 
-    /// `ticks` of this clock in nanoseconds, rounded down.
-    pub(super) fn to_ns(self, ticks: u64) -> Option<u64> {
+    /// Nanoseconds in a tick, where that is a whole number.
+    pub(super) fn tick_ns(self) -> Option<u64> {
         match self {
-            Self::Decimal(n @ 0..=9) => {
-                ticks.checked_mul(10_u64.checked_pow(9_u32.checked_sub(n.into())?)?)
-            }
+            Self::Decimal(n) => 10_u64.checked_pow(9_u32.checked_sub(n.into())?),
+            Self::Binary(0) => Some(1_000_000_000),
+            Self::Binary(_) => None,
+        }
+    }
+
+    /// `ticks` of this clock in nanoseconds, rounded down; `None` when that is beyond 64 bits.
+    pub(super) fn to_ns(self, ticks: u64) -> Option<u64> {
+        if let Some(tick) = self.tick_ns() {
+            return ticks.checked_mul(tick);
+        }
+        match self {
             Self::Decimal(n) => {
                 let divisor = 10_u64.checked_pow(u32::from(n).checked_sub(9)?);
                 divisor.map_or(Some(0), |d| ticks.checked_div(d))

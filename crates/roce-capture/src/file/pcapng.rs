@@ -93,6 +93,8 @@ struct Interface {
     link_type: LinkType,
     snaplen: u32,
     resolution: Resolution,
+    /// Nanoseconds in a tick, for clocks whose ticks are whole nanoseconds: nearly all.
+    tick_ns: Option<u64>,
     /// Seconds to add to every time stamp.
     offset: i64,
 }
@@ -292,7 +294,10 @@ impl Interface {
     /// A time that does not fit is none, rather than a wrong one.
     #[inline]
     fn time_ns(&self, ticks: u64) -> Option<u64> {
-        let ns = self.resolution.to_ns(ticks)?;
+        let ns = match self.tick_ns {
+            Some(tick) => ticks.checked_mul(tick)?,
+            None => self.resolution.to_ns(ticks)?,
+        };
         if self.offset == 0 {
             return Some(ns);
         }
@@ -339,6 +344,7 @@ fn interface(order: ByteOrder, body: &[u8]) -> Option<Result<Interface, Stop>> {
         link_type: LinkType(order.u16(fields.link_type).into()),
         snaplen: order.u32(fields.snaplen),
         resolution: Resolution::MICROSECONDS,
+        tick_ns: None,
         offset: 0,
     };
     while let Ok((option, rest)) = OptionHeader::ref_from_prefix(options) {
@@ -358,5 +364,6 @@ fn interface(order: ByteOrder, body: &[u8]) -> Option<Result<Interface, Stop>> {
         }
         options = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
+    interface.tick_ns = interface.resolution.tick_ns();
     Some(Ok(interface))
 }
