@@ -1,0 +1,95 @@
+//! A second opinion on the ICRC: scapy computes it anew for every RoCE v2 packet of the fixtures.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "a test may be blunt"
+)]
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use roce_sniff_tests::{Kept, captures, have, read};
+use roce_wire::{Layer, Net};
+
+/// Reads IP datagrams in hex, one a line, each up to its ICRC; prints the ICRC it ought to have.
+/// BTH is laid over the payload by hand: left alone, scapy goes by the source port first.
+const SCRIPT: &str = "
+import sys
+from scapy.contrib.roce import BTH
+from scapy.layers.inet import IP, UDP
+from scapy.layers.inet6 import IPv6
+for line in sys.stdin:
+    data = bytes.fromhex(line)
+    ip = (IP if data[0] >> 4 == 4 else IPv6)(data)
+    payload = bytes(ip[UDP].payload)
+    ip[UDP].remove_payload()
+    ip[UDP].add_payload(BTH(payload))
+    print(ip[UDP][BTH].compute_icrc(b'').hex())
+";
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The datagram from its IP header to its ICRC, and the ICRC that it ought to have; `None` for
+/// what scapy cannot do: v1, InfiniBand, extension headers, packets without a place for an ICRC.
+fn question(kept: &Kept) -> Option<(String, String)> {
+    let frame = kept.parse();
+    let (net, packet) = frame.packet()?;
+    let right = hex(&frame.right_icrc()?.get().to_le_bytes());
+    if !matches!(net, Net::V2Ipv4(..) | Net::V2Ipv6(_, [], _)) {
+        return None;
+    }
+    let is_ip = |layer: &Layer<'_>| matches!(layer, Layer::Ipv4(_) | Layer::Ipv6(_));
+    let start = frame.layers().filter(|(_, layer)| is_ip(layer)).last()?.0;
+    let end = frame.content_offset() + packet.wire_len();
+    Some((hex(&kept.data[start..end]), right))
+}
+
+fn ask(lines: String) -> Vec<String> {
+    let mut child = Command::new("python3")
+        .args(["-c", SCRIPT])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let writer = std::thread::spawn(move || stdin.write_all(lines.as_bytes()).unwrap());
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    assert!(output.status.success(), "the script failed");
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn scapy_agrees_on_every_icrc() {
+    if !have("python3", &["-c", "from scapy.contrib.roce import BTH"]) {
+        return;
+    }
+    let (mut lines, mut ours, mut names) = (String::new(), Vec::new(), Vec::new());
+    for (path, _) in captures("made").into_iter().chain(captures("rxe")) {
+        for kept in read(&path).0 {
+            let Some((line, right)) = question(&kept) else { continue };
+            lines.push_str(&line);
+            lines.push('\n');
+            ours.push(right);
+            names.push(format!("{} frame {}", path.display(), kept.number));
+        }
+    }
+    let theirs = ask(lines);
+    assert_eq!(theirs.len(), ours.len());
+    assert!(ours.len() > 7000, "only {} packets to compare", ours.len());
+    let wrong: Vec<String> = (0..ours.len())
+        .filter(|&n| ours[n] != theirs[n])
+        .map(|n| format!("{}: {} by scapy {}", names[n], ours[n], theirs[n]))
+        .collect();
+    assert!(
+        wrong.is_empty(),
+        "{} of {}: {:#?}",
+        wrong.len(),
+        ours.len(),
+        &wrong[..wrong.len().min(20)]
+    );
+}

@@ -1,0 +1,79 @@
+//! What the tests across the crates share: the fixtures, and programs that give second opinions.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "nothing but tests uses this, and a test may be blunt"
+)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use roce_capture::FileReader;
+use roce_wire::{Frame, Link, Ports};
+use serde_json::{Map, Value};
+
+/// The folder of fixtures with this name: `made` or `rxe`.
+#[must_use]
+pub fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures").join(name)
+}
+
+/// Every capture of a folder with its truth, in the order of the names.
+#[must_use]
+pub fn captures(name: &str) -> Vec<(PathBuf, Value)> {
+    let folder = folder(name);
+    let text = std::fs::read_to_string(folder.join("expected.json")).unwrap();
+    let files: Map<String, Value> = serde_json::from_str(&text).unwrap();
+    files.into_iter().map(|(file, truth)| (folder.join(file), truth)).collect()
+}
+
+/// A frame out of a file, kept.
+#[derive(Debug)]
+pub struct Kept {
+    /// Its number, from 1.
+    pub number: u64,
+    /// Nanoseconds since the epoch, where the file says.
+    pub time_ns: Option<u64>,
+    /// What its first byte is the start of.
+    pub link: Link,
+    /// Its length on the wire in bytes.
+    pub wire_len: usize,
+    /// The bytes that were captured.
+    pub data: Vec<u8>,
+}
+
+impl Kept {
+    /// Parses it.
+    #[must_use]
+    pub fn parse(&self) -> Frame<'_> {
+        Frame::parse(self.link, &self.data, self.wire_len, &Ports::default())
+    }
+}
+
+/// Reads a file to its end; also whether that was its end or the beginning of damage.
+#[must_use]
+pub fn read(path: &Path) -> (Vec<Kept>, bool) {
+    let mut reader = FileReader::open(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let mut frames = Vec::new();
+    while let Some(frame) = reader.next_frame().unwrap() {
+        frames.push(Kept {
+            number: frame.number,
+            time_ns: frame.time_ns,
+            link: Link::from_linktype(frame.link_type.0),
+            wire_len: usize::try_from(frame.wire_len).unwrap(),
+            data: frame.data.to_vec(),
+        });
+    }
+    (frames, reader.damaged().is_some())
+}
+
+/// Whether a program is there and answers; says that a test is skipped when it is not.
+#[must_use]
+pub fn have(program: &str, probe: &[&str]) -> bool {
+    let works = Command::new(program).args(probe).output().is_ok_and(|out| out.status.success());
+    if !works {
+        eprintln!("skipped: {program} {} does not run here", probe.join(" "));
+    }
+    works
+}
