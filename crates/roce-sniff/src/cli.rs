@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::devices::DevicesArgs;
+use crate::mode::ModeArgs;
+
 const EXAMPLES: &str = "\
 Examples:
   roce-sniff eth2                      which RoCE is on eth2? Ctrl-C ends it
@@ -35,6 +38,10 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// A line per packet; -V an indented tree of every field
     Packets(PacketsArgs),
+    /// RDMA devices and interfaces of this host, and how to capture each
+    Devices(DevicesArgs),
+    /// Shows or sets which RoCE RDMA_CM opens connections with
+    Mode(ModeArgs),
     /// Prints the man page or a shell's completions
     Generate(GenerateArgs),
 }

@@ -56,20 +56,13 @@ pub(crate) fn drive(
 ) -> Result<Trace> {
     let ports = source::ports(args)?;
     let stop = Stop::listen().context("cannot listen to signals")?;
-    if args.filter.is_some() && !HAS_FILTERS {
-        bail!("-f: this build has no BPF filters; build it with libpcap");
-    }
-    let mut run = Run {
-        sink,
-        stop: &stop,
-        ports: &ports,
-        writer: args.write.as_deref().map(writer).transpose()?,
-        left: args.count.unwrap_or(u64::MAX),
-        duration: args.duration,
-    };
+    let mut filter = Filter::new(args.filter.clone())?;
+    let mut run = Run::new(sink, &stop, &ports);
+    run.writer = args.write.as_deref().map(writer).transpose()?;
+    run.left = args.count.unwrap_or(u64::MAX);
+    run.duration = args.duration;
     let trace = match source {
         Source::Files(inputs) => {
-            let mut filter = Filter::new(args.filter.clone());
             let mut trace = Trace::default();
             let mut clock = None;
             let mut progress = Progress::new(quiet);
@@ -98,7 +91,8 @@ fn writer(path: &Path) -> Result<FileWriter> {
     Ok(FileWriter::create(path, &WriterOptions::default())?)
 }
 
-struct Run<'r, S> {
+/// The way of a frame through the filter's other side: to whoever looks at it, and to the file.
+pub(crate) struct Run<'r, S> {
     sink: &'r mut S,
     stop: &'r Stop,
     ports: &'r Ports,
@@ -108,13 +102,23 @@ struct Run<'r, S> {
     duration: Option<Duration>,
 }
 
-impl<S: Sink> Run<'_, S> {
+/// How much of a trace's time is to be read, in nanoseconds.
+pub(crate) fn clock_limit(duration: Option<Duration>) -> Option<u64> {
+    duration.map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+}
+
+impl<'r, S: Sink> Run<'r, S> {
+    pub(crate) const fn new(sink: &'r mut S, stop: &'r Stop, ports: &'r Ports) -> Self {
+        Self { sink, stop, ports, writer: None, left: u64::MAX, duration: None }
+    }
+
     fn is_over(&self) -> bool {
         self.left == 0 || self.stop.is_wanted()
     }
 
-    #[inline]
-    fn frame(&mut self, captured: &Captured<'_>) -> Result<()> {
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a call would pass the record through memory twice")]
+    pub(crate) fn frame(&mut self, captured: &Captured<'_>) -> Result<()> {
         let link = Link::from_linktype(captured.link_type.0);
         let wire_len = usize::try_from(captured.wire_len).unwrap_or(usize::MAX);
         let frame = Frame::parse(link, captured.data, wire_len, self.ports);
@@ -136,7 +140,7 @@ impl<S: Sink> Run<'_, S> {
         clock: &mut Option<u64>,
         progress: &mut Progress,
     ) -> Result<()> {
-        let limit = self.duration.map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        let limit = clock_limit(self.duration);
         loop {
             // The clock and the signals are looked at now and then, not for every frame.
             for _ in 0..4096 {
@@ -202,7 +206,7 @@ impl<S: Sink> Run<'_, S> {
 
 impl Trace {
     /// Takes the end of a file into account. A stream that the user stopped is cut anywhere.
-    fn add_file(
+    pub(crate) fn add_file(
         &mut self,
         reader: &roce_capture::FileReader,
         end: Result<()>,
@@ -240,40 +244,48 @@ impl Trace {
 }
 
 /// The user's expression, compiled for each link type that comes along.
-struct Filter {
+pub(crate) struct Filter {
     expression: Option<String>,
     #[cfg(feature = "libpcap")]
     compiled: Vec<roce_capture::Filter>,
 }
 
 impl Filter {
-    fn new(expression: Option<String>) -> Self {
-        Self {
+    pub(crate) fn new(expression: Option<String>) -> Result<Self> {
+        if expression.is_some() && !HAS_FILTERS {
+            bail!("-f: this build has no BPF filters; build it with libpcap");
+        }
+        Ok(Self {
             expression,
             #[cfg(feature = "libpcap")]
             compiled: Vec::new(),
+        })
+    }
+
+    /// Whether the frame is to be looked at.
+    #[inline]
+    pub(crate) fn matches(&mut self, frame: &Captured<'_>) -> Result<bool> {
+        if self.expression.is_none() {
+            return Ok(true);
         }
+        self.passes(frame)
     }
 
     #[cfg(feature = "libpcap")]
-    fn matches(&mut self, frame: &Captured<'_>) -> Result<bool> {
-        let Some(expression) = &self.expression else { return Ok(true) };
-        let found = self.compiled.iter().position(|one| one.link_type() == frame.link_type);
-        let filter = match found.and_then(|at| self.compiled.get(at)) {
-            Some(filter) => filter,
-            None => {
-                self.compiled.push(roce_capture::Filter::new(expression, frame.link_type)?);
-                match self.compiled.last() {
-                    Some(filter) => filter,
-                    None => return Ok(false),
-                }
-            }
-        };
-        Ok(filter.matches(frame))
+    fn passes(&mut self, frame: &Captured<'_>) -> Result<bool> {
+        let known = self.compiled.iter().find(|one| one.link_type() == frame.link_type);
+        if let Some(filter) = known {
+            return Ok(filter.matches(frame));
+        }
+        let expression = self.expression.as_deref().unwrap_or_default();
+        let filter = roce_capture::Filter::new(expression, frame.link_type)?;
+        let passes = filter.matches(frame);
+        self.compiled.push(filter);
+        Ok(passes)
     }
 
     #[cfg(not(feature = "libpcap"))]
-    fn matches(&mut self, _: &Captured<'_>) -> Result<bool> {
-        Ok(self.expression.is_none())
+    fn passes(&mut self, _: &Captured<'_>) -> Result<bool> {
+        Ok(false)
     }
 }

@@ -3,13 +3,17 @@
 #![cfg_attr(test, allow(clippy::arithmetic_side_effects, clippy::cast_possible_truncation))]
 
 mod cli;
+mod devices;
 mod drive;
 mod generate;
+mod mode;
 mod packets;
 mod printer;
 mod progress;
 mod source;
 mod stop;
+#[cfg(test)]
+mod test_tree;
 mod text;
 mod verdict;
 
@@ -42,6 +46,8 @@ fn main() -> ExitCode {
     };
     let result = match cli.command {
         Some(cli::Command::Packets(args)) => packets::run(&args),
+        Some(cli::Command::Devices(args)) => devices::run(&args),
+        Some(cli::Command::Mode(args)) => mode::run(&args),
         Some(cli::Command::Generate(args)) => generate::run(args.what),
         None => verdict::run(&cli.verdict),
     };

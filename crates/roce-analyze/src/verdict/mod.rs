@@ -9,8 +9,8 @@ mod traffic;
 
 use roce_wire::mad::Management;
 use roce_wire::{
-    Carrier, Content, Ecn, Frame, IcrcFault, IcrcState, Link, Net, Opcode, Packet, Reject, Tunnels,
-    Version,
+    Carrier, Class, Content, Ecn, Frame, IcrcFault, IcrcState, Link, Net, Opcode, Packet, Reject,
+    Service, Tunnels, Version,
 };
 
 pub use notes::{Note, NoteId};
@@ -38,9 +38,21 @@ pub struct Count {
 }
 
 impl Count {
+    const fn merge(&mut self, other: Self) {
+        self.packets = self.packets.saturating_add(other.packets);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+    }
+
     fn add(&mut self, wire_len: u32) {
         self.packets = self.packets.saturating_add(1);
         self.bytes = self.bytes.saturating_add(u64::from(wire_len));
+    }
+}
+
+/// Adds each of `theirs` to its counterpart.
+pub(crate) fn sum(ours: &mut [u64], theirs: &[u64]) {
+    for (count, theirs) in ours.iter_mut().zip(theirs) {
+        *count = count.saturating_add(*theirs);
     }
 }
 
@@ -86,8 +98,8 @@ impl Answer {
     }
 }
 
-/// How many wrong ICRCs are looked at for their cause.
-const FAULT_SAMPLE: u64 = 256;
+/// Up to which frame wrong ICRCs are looked at for their cause, which is slow.
+pub(crate) const FAULT_SAMPLE: u64 = 50_000;
 
 /// How to look.
 #[derive(Clone, Copy, Debug)]
@@ -100,7 +112,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { check_icrc: true, max_pairs: 65_536 }
+        Self { check_icrc: true, max_pairs: 32_768 }
     }
 }
 
@@ -126,7 +138,8 @@ pub struct Verdict {
     pub icrc_bad: u64,
     /// Packets whose ICRC could not be checked, or was not to be.
     pub icrc_unchecked: u64,
-    /// Known causes among the first wrong ICRCs, in the order of [`IcrcFault::ALL`].
+    /// Known causes of wrong ICRCs among the first 50 000 frames, in the order of
+    /// [`IcrcFault::ALL`].
     pub icrc_faults: [u64; 6],
     /// Congestion notification packets.
     pub cnp: u64,
@@ -240,10 +253,11 @@ impl Verdict {
         if let Some(count) = self.carriers.get_mut(carrier_index(carrier)) {
             count.add(info.wire_len);
         }
-        let is_sound = self.icrc(frame) != Some(IcrcState::Bad);
+        let is_sound = self.icrc(frame, info.number) != Some(IcrcState::Bad);
         self.marks(frame, net);
         if let Some(net) = net {
-            self.pairs.add(net, frame, info.number, is_sound);
+            let class = if is_sound { connected_class(frame) } else { None };
+            self.pairs.add(net, class, info.number);
         }
     }
 
@@ -266,12 +280,12 @@ impl Verdict {
         }
     }
 
-    fn icrc(&mut self, frame: &Frame<'_>) -> Option<IcrcState> {
+    fn icrc(&mut self, frame: &Frame<'_>, number: u64) -> Option<IcrcState> {
         let state = self.config.check_icrc.then(|| frame.icrc_state()).flatten();
         match state {
             Some(IcrcState::Ok) => self.icrc_ok = self.icrc_ok.saturating_add(1),
             Some(IcrcState::Bad) => {
-                if self.icrc_bad < FAULT_SAMPLE
+                if number <= FAULT_SAMPLE
                     && let Some(fault) = IcrcFault::of(frame)
                 {
                     bump(self.icrc_faults.get_mut(position(&IcrcFault::ALL, fault)));
@@ -302,6 +316,78 @@ impl Verdict {
             let local = ip.src().is_unicast_link_local();
             self.link_local = self.link_local.saturating_add(u64::from(local));
         }
+    }
+
+    /// Takes over what another verdict saw of other frames of the same trace.
+    ///
+    /// The parts may come in any order; [`Self::settle`] when the last one is in.
+    pub fn merge(&mut self, other: Self) {
+        let Self {
+            config: _,
+            all,
+            first_ns,
+            last_ns,
+            truncated,
+            carriers,
+            opcodes,
+            icrc_ok,
+            icrc_bad,
+            icrc_unchecked,
+            icrc_faults,
+            cnp,
+            pfc,
+            pause,
+            fecn,
+            becn,
+            ecn,
+            dscp,
+            pcp,
+            vlans,
+            cm,
+            rejected,
+            tunnels,
+            odd_lengths,
+            link_local,
+            pairs,
+            traffic,
+        } = other;
+        self.all.merge(all);
+        self.first_ns = [self.first_ns, first_ns].into_iter().flatten().min();
+        self.last_ns = [self.last_ns, last_ns].into_iter().flatten().max();
+        for (count, theirs) in self.carriers.iter_mut().zip(carriers) {
+            count.merge(theirs);
+        }
+        for (count, theirs) in [
+            (&mut self.truncated, truncated),
+            (&mut self.icrc_ok, icrc_ok),
+            (&mut self.icrc_bad, icrc_bad),
+            (&mut self.icrc_unchecked, icrc_unchecked),
+            (&mut self.cnp, cnp),
+            (&mut self.pfc, pfc),
+            (&mut self.pause, pause),
+            (&mut self.fecn, fecn),
+            (&mut self.becn, becn),
+            (&mut self.odd_lengths, odd_lengths),
+            (&mut self.link_local, link_local),
+        ] {
+            *count = count.saturating_add(theirs);
+        }
+        sum(&mut self.opcodes, &opcodes);
+        sum(&mut self.icrc_faults, &icrc_faults);
+        sum(&mut self.ecn, &ecn);
+        sum(&mut self.dscp, &dscp);
+        sum(&mut self.pcp, &pcp);
+        sum(&mut self.vlans, &vlans);
+        sum(&mut self.cm, &cm);
+        sum(&mut self.rejected, &rejected);
+        sum(&mut self.tunnels, &tunnels);
+        self.pairs.merge(pairs);
+        self.traffic.merge(&traffic);
+    }
+
+    /// Puts merged parts into the order of the trace.
+    pub fn settle(&mut self) {
+        self.pairs.sort();
     }
 
     /// The answer.
@@ -361,6 +447,13 @@ pub(crate) const fn carrier_index(carrier: Carrier) -> usize {
         Carrier::V2Ipv6 => 2,
         Carrier::InfiniBand => 3,
     }
+}
+
+/// Who sent a packet of a reliable connection: a requester, who must be answered, or a responder.
+fn connected_class(frame: &Frame<'_>) -> Option<Class> {
+    let (_, packet) = frame.packet()?;
+    let info = packet.bth.opcode.info()?;
+    matches!(info.service, Service::Rc | Service::Xrc).then_some(info.class)
 }
 
 fn position<T: PartialEq>(all: &[T], one: T) -> usize {

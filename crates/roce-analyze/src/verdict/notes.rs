@@ -2,7 +2,7 @@
 
 use roce_wire::{Addr, Carrier, IcrcFault};
 
-use super::{Pair, TrafficKind, Verdict};
+use super::{FAULT_SAMPLE, Pair, TrafficKind, Verdict};
 
 /// A remark with a stable name.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -126,7 +126,7 @@ fn nothing(verdict: &Verdict, say: &mut impl FnMut(NoteId, String)) {
 }
 
 fn pairs(verdict: &Verdict, say: &mut impl FnMut(NoteId, String)) {
-    let pairs = verdict.pairs.as_slice();
+    let pairs = &verdict.pairs;
     let mut disagreeing = pairs.iter().filter(|pair| pair.disagrees());
     if let Some(pair) = disagreeing.next() {
         let others = match disagreeing.count() {
@@ -195,7 +195,7 @@ fn icrc(verdict: &Verdict, say: &mut impl FnMut(NoteId, String)) {
     if !faults.is_empty() {
         let sample: u64 = verdict.icrc_faults.iter().fold(0, |sum, n| sum.saturating_add(*n));
         let of = if sample < verdict.icrc_bad {
-            format!("Of the first {sample} wrong ICRCs")
+            format!("Of the wrong ICRCs among the first {FAULT_SAMPLE} frames")
         } else {
             "Of the wrong ICRCs".to_owned()
         };

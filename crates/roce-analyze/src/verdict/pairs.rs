@@ -3,7 +3,7 @@
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
-use roce_wire::{Addr, Class, Frame, Net, Service};
+use roce_wire::{Addr, Class, Net};
 
 use super::{Answer, carrier_index};
 
@@ -25,6 +25,18 @@ impl Direction {
     #[must_use]
     pub fn total(&self) -> u64 {
         self.packets.iter().fold(0, |sum, count| sum.saturating_add(*count))
+    }
+
+    fn merge(&mut self, other: &Self) {
+        let firsts = self.first_frame.iter_mut().zip(other.first_frame);
+        for (first, theirs) in firsts.filter(|(_, theirs)| *theirs > 0) {
+            *first = if *first == 0 { theirs } else { theirs.min(*first) };
+        }
+        for (count, theirs) in self.packets.iter_mut().zip(other.packets) {
+            *count = count.saturating_add(theirs);
+        }
+        self.requests = self.requests.saturating_add(other.requests);
+        self.responses = self.responses.saturating_add(other.responses);
     }
 
     /// The version of what went this way.
@@ -91,12 +103,45 @@ impl Pair {
     }
 }
 
+/// What tells pairs apart: both addresses as numbers, the lower one first. Comparing and hashing
+/// these is all that is done with addresses for most packets.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Key {
+    low: u128,
+    high: u128,
+    is_lid: bool,
+}
+
+impl Key {
+    /// The key, and whether the source is the lower address.
+    #[inline]
+    fn of(net: &Net<'_>) -> (Self, bool) {
+        const MAPPED: u128 = 0xffff << 32;
+        let v4 = |ip: std::net::Ipv4Addr| MAPPED | u128::from(ip.to_bits());
+        let (src, dst, is_lid) = match net {
+            Net::V2Ipv4(ip, ..) => (v4(ip.src()), v4(ip.dst()), false),
+            Net::V2Ipv6(ip, ..) => (ip.src().to_bits(), ip.dst().to_bits(), false),
+            Net::V1(grh) => {
+                (u128::from_be_bytes(grh.sgid.0), u128::from_be_bytes(grh.dgid.0), false)
+            }
+            Net::InfiniBand(lrh, _) => {
+                (u128::from(lrh.slid.get()), u128::from(lrh.dlid.get()), true)
+            }
+        };
+        if src <= dst {
+            (Self { low: src, high: dst, is_lid }, true)
+        } else {
+            (Self { low: dst, high: src, is_lid }, false)
+        }
+    }
+}
+
 /// All pairs, up to a bound.
 #[derive(Clone, Debug)]
 pub struct Pairs {
     // The keys come from the wire, so the hash is seeded.
-    index: HashMap<(Addr, Addr), usize, RandomState>,
-    list: Vec<Pair>,
+    index: HashMap<Key, usize, RandomState>,
+    list: Vec<(Key, Pair)>,
     max: usize,
     last: usize,
     unlisted: u64,
@@ -107,10 +152,21 @@ impl Pairs {
         Self { index: HashMap::default(), list: Vec::new(), max, last: 0, unlisted: 0 }
     }
 
-    /// The pairs in the order in which they were first seen.
+    /// The pairs; in the order in which they were first seen unless verdicts were merged.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Pair> {
+        self.list.iter().map(|(_, pair)| pair)
+    }
+
+    /// How many there are.
     #[must_use]
-    pub fn as_slice(&self) -> &[Pair] {
-        &self.list
+    pub const fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.list.is_empty()
     }
 
     /// Packets of pairs that did not fit.
@@ -120,11 +176,10 @@ impl Pairs {
     }
 
     /// Adds a packet; one that is not sound asks for no answer.
-    pub(super) fn add(&mut self, net: &Net<'_>, frame: &Frame<'_>, number: u64, is_sound: bool) {
-        let (src, dst) = (net.src(), net.dst());
-        let forward = src <= dst;
-        let (a, b) = if forward { (src, dst) } else { (dst, src) };
-        let Some(pair) = self.pair(a, b) else {
+    #[inline]
+    pub(super) fn add(&mut self, net: &Net<'_>, class: Option<Class>, number: u64) {
+        let (key, forward) = Key::of(net);
+        let Some(pair) = self.pair(key, || ends(net, forward)) else {
             self.unlisted = self.unlisted.saturating_add(1);
             return;
         };
@@ -138,33 +193,57 @@ impl Pairs {
             }
             *packets = packets.saturating_add(1);
         }
-        let info = frame.packet().and_then(|(_, packet)| packet.bth.opcode.info());
-        if let Some(info) =
-            info.filter(|info| is_sound && matches!(info.service, Service::Rc | Service::Xrc))
-        {
-            match info.class {
-                Class::Request => way.requests = way.requests.saturating_add(1),
-                Class::Response => way.responses = way.responses.saturating_add(1),
-                Class::Control => {}
-            }
+        match class {
+            Some(Class::Request) => way.requests = way.requests.saturating_add(1),
+            Some(Class::Response) => way.responses = way.responses.saturating_add(1),
+            Some(Class::Control) | None => {}
         }
     }
 
     /// The pair, made if there is room; most packets are of the same pair as the one before.
-    fn pair(&mut self, a: Addr, b: Addr) -> Option<&mut Pair> {
-        let is_last = self.list.get(self.last).is_some_and(|pair| pair.a == a && pair.b == b);
-        if !is_last {
+    #[inline]
+    fn pair(&mut self, key: Key, ends: impl FnOnce() -> (Addr, Addr)) -> Option<&mut Pair> {
+        if self.list.get(self.last).is_none_or(|(last, _)| *last != key) {
             let count = self.list.len();
-            self.last = match self.index.entry((a, b)) {
+            self.last = match self.index.entry(key) {
                 Entry::Occupied(entry) => *entry.get(),
                 Entry::Vacant(_) if count >= self.max => return None,
                 Entry::Vacant(entry) => {
+                    let (a, b) = ends();
                     let (a_to_b, b_to_a) = (Direction::default(), Direction::default());
-                    self.list.push(Pair { a, b, a_to_b, b_to_a });
+                    self.list.push((key, Pair { a, b, a_to_b, b_to_a }));
                     *entry.insert(count)
                 }
             };
         }
-        self.list.get_mut(self.last)
+        self.list.get_mut(self.last).map(|(_, pair)| pair)
     }
+
+    /// Takes over what another part of the same trace saw.
+    pub(super) fn merge(&mut self, other: Self) {
+        self.unlisted = self.unlisted.saturating_add(other.unlisted);
+        for (key, theirs) in other.list {
+            match self.pair(key, || (theirs.a, theirs.b)) {
+                Some(pair) => {
+                    pair.a_to_b.merge(&theirs.a_to_b);
+                    pair.b_to_a.merge(&theirs.b_to_a);
+                }
+                None => {
+                    let packets = theirs.a_to_b.total().saturating_add(theirs.b_to_a.total());
+                    self.unlisted = self.unlisted.saturating_add(packets);
+                }
+            }
+        }
+    }
+
+    /// Puts the pairs in the order in which they were first seen.
+    pub(super) fn sort(&mut self) {
+        self.list.sort_by_cached_key(|(_, pair)| pair.first_frame());
+        self.index = self.list.iter().enumerate().map(|(at, (key, _))| (*key, at)).collect();
+    }
+}
+
+/// Both ends, the lower one first.
+fn ends(net: &Net<'_>, forward: bool) -> (Addr, Addr) {
+    if forward { (net.src(), net.dst()) } else { (net.dst(), net.src()) }
 }

@@ -92,6 +92,11 @@ impl Traffic {
         }
     }
 
+    pub(super) fn merge(&mut self, other: &Self) {
+        super::sum(&mut self.counts, &other.counts);
+        self.perftest = self.perftest.saturating_add(other.perftest);
+    }
+
     /// The kinds that were seen with their frames, most frequent first.
     #[must_use]
     pub fn shares(&self) -> Vec<(TrafficKind, u64)> {

@@ -128,7 +128,8 @@ impl FileReader {
     ///
     /// # Errors
     /// [`Error::Read`] when the system fails to read on.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a call would pass the record through memory twice")]
     pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, Error> {
         if self.done {
             return Ok(None);
@@ -148,7 +149,8 @@ impl FileReader {
         }
     }
 
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a call would pass the record through memory twice")]
     fn deliver(&mut self, record: &Record) -> Frame<'_> {
         self.number = self.number.saturating_add(1);
         let bytes = self.buffer.take(record.total);

@@ -112,7 +112,8 @@ impl Pcap {
     }
 
     /// The next record, or `None` at the end of the file.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a call would pass the record through memory twice")]
     pub(super) fn next(&self, buffer: &mut Buffer) -> Result<Option<Record>, Stop> {
         if !buffer.fill(self.head)? {
             return at_end(buffer, self.head);

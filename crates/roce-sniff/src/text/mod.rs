@@ -3,5 +3,6 @@
 pub(crate) mod buf;
 pub(crate) mod escape;
 pub(crate) mod json;
+pub(crate) mod layout;
 pub(crate) mod number;
 pub(crate) mod style;

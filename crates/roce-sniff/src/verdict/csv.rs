@@ -10,7 +10,7 @@ use super::Report;
 
 pub(super) fn write(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
     writeln!(out, "src,dst,version,packets,first_frame")?;
-    for pair in report.verdict.pairs.as_slice() {
+    for pair in report.verdict.pairs.iter() {
         direction(out, pair.a, pair.b, &pair.a_to_b)?;
         direction(out, pair.b, pair.a, &pair.b_to_a)?;
     }

@@ -128,7 +128,7 @@ fn document(report: &Report<'_>) -> Document {
                 .filter(|(_, count)| *count > 0)
                 .collect(),
         },
-        pairs: verdict.pairs.as_slice().iter().map(pair).collect(),
+        pairs: verdict.pairs.iter().map(pair).collect(),
         unlisted_pair_packets: verdict.pairs.unlisted(),
         notes: verdict
             .notes()

@@ -3,6 +3,7 @@
 mod csv;
 mod json;
 mod live;
+mod parallel;
 mod text;
 
 use std::io::Write as _;
@@ -23,19 +24,14 @@ pub(crate) fn run(args: &VerdictArgs) -> Result<Outcome> {
     let source = Source::resolve(&args.source)?;
     let is_live = matches!(source, Source::Live(_));
     let config = Config { check_icrc: !args.source.no_icrc, ..Config::default() };
-    let shows = is_live && !args.output.quiet && args.output.format == Format::Text;
-    let mut watch = Watch {
-        verdict: Verdict::new(config),
-        live: shows.then(|| Live::new(args.interval, args.output.color)),
+    let (verdict, trace) = match &source {
+        Source::Files(inputs) if parallel::threads(&args.source) > 1 => {
+            let threads = parallel::threads(&args.source);
+            parallel::verdict(inputs, &args.source, config, args.output.quiet, threads)?
+        }
+        _ => watch(&source, args, config)?,
     };
-    if let Some(live) = &mut watch.live {
-        live.begin(&source.name())?;
-    }
-    let trace = drive(&source, &args.source, args.output.quiet, &mut watch)?;
-    if let Some(live) = &mut watch.live {
-        live.end()?;
-    }
-    let report = Report { verdict: &watch.verdict, trace: &trace, name: source.name(), is_live };
+    let report = Report { verdict: &verdict, trace: &trace, name: source.name(), is_live };
     if !args.output.quiet {
         let mut out = printer::open(args.output.color);
         match args.output.format {
@@ -47,9 +43,27 @@ pub(crate) fn run(args: &VerdictArgs) -> Result<Outcome> {
     }
     trace.settle()?;
     Ok(match args.expect {
-        Some(expect) if !agrees(&watch.verdict, expect) => Outcome::Disagrees,
+        Some(expect) if !agrees(&verdict, expect) => Outcome::Disagrees,
         _ => Outcome::Done,
     })
+}
+
+/// Looks at one frame after the other, and shows meanwhile what a live capture sees.
+fn watch(source: &Source, args: &VerdictArgs, config: Config) -> Result<(Verdict, Trace)> {
+    let is_live = matches!(source, Source::Live(_));
+    let shows = is_live && !args.output.quiet && args.output.format == Format::Text;
+    let mut watch = Watch {
+        verdict: Verdict::new(config),
+        live: shows.then(|| Live::new(args.interval, args.output.color)),
+    };
+    if let Some(live) = &mut watch.live {
+        live.begin(&source.name())?;
+    }
+    let trace = drive(source, &args.source, args.output.quiet, &mut watch)?;
+    if let Some(live) = &mut watch.live {
+        live.end()?;
+    }
+    Ok((watch.verdict, trace))
 }
 
 /// All there is to report.

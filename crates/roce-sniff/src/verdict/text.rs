@@ -73,7 +73,7 @@ fn families(verdict: &Verdict) -> &'static str {
 }
 
 fn hosts(verdict: &Verdict) -> String {
-    let pairs = verdict.pairs.as_slice();
+    let pairs = &verdict.pairs;
     let ends: HashSet<Addr> = pairs.iter().flat_map(|pair| [pair.a, pair.b]).collect();
     let groups = ends.iter().filter(|end| end.is_multicast()).count();
     let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
@@ -88,12 +88,12 @@ fn hosts(verdict: &Verdict) -> String {
 fn agreement(verdict: &Verdict) -> String {
     // Nobody answers for a group.
     let is_between_hosts = |pair: &&Pair| !pair.a.is_multicast() && !pair.b.is_multicast();
-    let pairs: Vec<&Pair> = verdict.pairs.as_slice().iter().filter(is_between_hosts).collect();
+    let pairs: Vec<&Pair> = verdict.pairs.iter().filter(is_between_hosts).collect();
     let disagree = pairs.iter().filter(|pair| pair.disagrees()).count();
     let is_both = |pair: &&&Pair| pair.a_to_b.total() > 0 && pair.b_to_a.total() > 0;
     let both = pairs.iter().filter(is_both).count();
     match (pairs.len(), both, disagree) {
-        (0, ..) if verdict.pairs.as_slice().is_empty() => "addresses not captured".to_owned(),
+        (0, ..) if verdict.pairs.is_empty() => "addresses not captured".to_owned(),
         (0, ..) => "multicast only".to_owned(),
         (1, 1, 0) => "both directions agree".to_owned(),
         (1, 1, _) => "the two directions disagree".to_owned(),
@@ -116,7 +116,7 @@ struct Row {
 }
 
 fn pairs(out: &mut impl Write, verdict: &Verdict, width: usize) -> io::Result<()> {
-    let mut pairs: Vec<&Pair> = verdict.pairs.as_slice().iter().collect();
+    let mut pairs: Vec<&Pair> = verdict.pairs.iter().collect();
     if pairs.is_empty() {
         return Ok(());
     }

@@ -96,7 +96,8 @@ impl<'a> Frame<'a> {
     /// Walks the headers of a frame. Whatever the bytes are, there is an answer.
     ///
     /// `bytes` is what was captured, `wire_len` how long the frame was on the wire, in bytes.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a call would copy the frame, which costs as much as parsing it")]
     #[must_use]
     pub fn parse(link: Link, bytes: &'a [u8], wire_len: usize, ports: &Ports) -> Self {
         if link == Link::Ethernet
@@ -108,6 +109,7 @@ impl<'a> Frame<'a> {
     }
 
     /// The long way, which takes any frame.
+    #[inline(never)]
     fn walk(link: Link, bytes: &'a [u8], wire_len: usize, ports: &Ports) -> Self {
         let walk = Walk::through(link, bytes, wire_len, *ports, ());
         let Walk { wire_len, at, vlans, tunnels, oddities, content, .. } = walk;
@@ -128,6 +130,12 @@ impl<'a> Frame<'a> {
     #[must_use]
     pub const fn bytes(&self) -> &'a [u8] {
         self.bytes
+    }
+
+    /// How long the frame was on the wire, in bytes.
+    #[must_use]
+    pub const fn wire_len(&self) -> usize {
+        self.wire_len
     }
 
     /// Whether the capture holds less than the frame had on the wire.

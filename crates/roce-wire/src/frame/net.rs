@@ -52,13 +52,25 @@ impl Carrier {
 }
 
 /// One end of a packet's way.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Addr {
     /// An IP address. A GID that maps an IPv4 address is that address, so that a host is the same
     /// on v1 and on v2.
     Ip(IpAddr),
     /// A LID of native InfiniBand.
     Lid(u16),
+}
+
+impl core::hash::Hash for Addr {
+    /// One 128-bit word for any address: what is looked up for every packet is hashed fast.
+    #[inline]
+    fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
+        state.write_u128(match self {
+            Self::Ip(IpAddr::V4(ip)) => u128::from(ip.to_bits()),
+            Self::Ip(IpAddr::V6(ip)) => ip.to_bits(),
+            Self::Lid(lid) => u128::from(*lid),
+        });
+    }
 }
 
 impl Addr {

@@ -54,7 +54,8 @@ impl<'a> Packet<'a> {
     ///
     /// # Errors
     /// [`TooShort`] when there is no whole BTH.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a call would copy the packet, which costs as much as parsing it")]
     pub fn parse(bytes: &'a [u8], wire_len: usize) -> Result<Self, TooShort> {
         let bytes = bytes.get(..wire_len).unwrap_or(bytes);
         let (bth, rest) = Bth::parse(bytes)?;
