@@ -155,9 +155,9 @@ pub struct Verdict {
     pub ecn: [u64; 4],
     /// Packets by DSCP.
     pub dscp: [u64; 64],
-    /// Packets by priority of the innermost frame's outer VLAN tag.
+    /// Packets by priority of the outermost VLAN tag (of the innermost frame, in a tunnel).
     pub pcp: [u64; 8],
-    /// Packets by VLAN id of the same tag.
+    /// Packets by VLAN id; one with several tags counts for each.
     pub vlans: Box<[u64]>,
     /// Messages of connection management, in the order of [`CmAttribute::ALL`].
     pub cm: [u64; 11],
@@ -302,8 +302,10 @@ impl Verdict {
             bump(self.ecn.get_mut(usize::from(Ecn::from_tos(class).bits())));
             bump(self.dscp.get_mut(usize::from(class >> 2)));
         }
-        if let Some(tag) = frame.vlans.first() {
-            bump(self.pcp.get_mut(usize::from(tag.pcp())));
+        if let Some(outer) = frame.vlans.first() {
+            bump(self.pcp.get_mut(usize::from(outer.pcp())));
+        }
+        for tag in frame.vlans {
             bump(self.vlans.get_mut(usize::from(tag.vlan())));
         }
         if !frame.tunnels.is_empty() {
