@@ -4,4 +4,5 @@
 //! clock: time is an argument.
 #![cfg_attr(test, allow(clippy::arithmetic_side_effects, clippy::cast_possible_truncation))]
 
+pub mod connections;
 pub mod verdict;

@@ -23,21 +23,23 @@ const MAX_PORTS: usize = 4;
 /// Bits of [`Direction::flags`].
 pub(super) mod flag {
     /// A request was seen.
-    pub(in crate::connections) const STARTED: u8 = 1;
+    pub(in crate::connections) const STARTED: u16 = 1;
     /// The last request was part of a retransmission.
-    pub(in crate::connections) const IN_ROUND: u8 = 1 << 1;
+    pub(in crate::connections) const IN_ROUND: u16 = 1 << 1;
     /// A message is open: its First was seen, its Last was not.
-    pub(in crate::connections) const MESSAGE_OPEN: u8 = 1 << 2;
+    pub(in crate::connections) const MESSAGE_OPEN: u16 = 1 << 2;
     /// Whether a message is open is not known: the capture began inside one, or packets are missing.
-    pub(in crate::connections) const MESSAGE_UNKNOWN: u8 = 1 << 3;
+    pub(in crate::connections) const MESSAGE_UNKNOWN: u16 = 1 << 3;
     /// A request that calls for an answer at once is without one.
-    pub(in crate::connections) const ANSWER_DUE: u8 = 1 << 4;
+    pub(in crate::connections) const ANSWER_DUE: u16 = 1 << 4;
     /// The open message is an RDMA WRITE.
-    pub(in crate::connections) const MESSAGE_IS_WRITE: u8 = 1 << 5;
+    pub(in crate::connections) const MESSAGE_IS_WRITE: u16 = 1 << 5;
     /// More source ports than are listed.
-    pub(in crate::connections) const MORE_PORTS: u8 = 1 << 6;
-    /// The payload of a First or Middle was seen.
-    pub(in crate::connections) const FULL_PACKET: u8 = 1 << 7;
+    pub(in crate::connections) const MORE_PORTS: u16 = 1 << 6;
+    /// The first PSN is known: the connection manager told it.
+    pub(in crate::connections) const START_KNOWN: u16 = 1 << 7;
+    /// A packet had a right ICRC, or one that could not be checked.
+    pub(in crate::connections) const GOOD_ICRC: u16 = 1 << 8;
 }
 
 /// One direction of a connection. What most connections never need is in boxes.
@@ -53,6 +55,7 @@ pub(super) struct Direction {
     pub first_time: Option<u64>,
     pub last_time: Option<u64>,
     pub first_frame: u64,
+    pub last_frame: u64,
 
     // The PSNs of the requests that go this way.
     pub start: Psn,
@@ -68,9 +71,7 @@ pub(super) struct Direction {
     pub responded: Psn,
     /// Behind the last request that calls for an answer at once.
     pub due: Psn,
-    /// The message that is open, from its First.
-    pub message_start: Psn,
-    pub flags: u8,
+    pub flags: u16,
     /// Steps of the IP identification: forward, backward.
     pub ip_id_steps: (u8, u8),
     /// Of the newest request.
@@ -79,7 +80,7 @@ pub(super) struct Direction {
     pub acks: u32,
     /// send, write, read, atomic, flush.
     pub messages: [u32; 5],
-    pub p_key: u16,
+    pub p_key: Option<u16>,
     pub pcps: u8,
     pub ports_len: u8,
     pub ports: [u16; MAX_PORTS],
@@ -90,6 +91,8 @@ pub(super) struct Direction {
     recent: [(u32, u32); RECENT],
     recent_at: u8,
 
+    /// Bytes of the messages that are followed and not answered yet, and the most there were.
+    pub in_flight: (u32, u32),
     /// Messages not answered yet.
     pub open: VecDeque<Open>,
     /// Requests whose responses with data are not all there yet.
@@ -126,7 +129,22 @@ pub(super) struct Pending {
     pub end: Psn,
     /// Whether a response to it was seen: then it was executed.
     pub is_begun: bool,
+    /// Whether it repeats an earlier one: then nothing but a response proves that it arrived.
+    pub is_repeat: bool,
 }
+
+/// A NAK for a PSN sequence error that was not followed by a retransmission yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OpenNak {
+    pub psn: Psn,
+    /// Its frame, when it was taken for a loss behind the capture point.
+    pub loss: Option<u64>,
+    /// Whether what it asks for was acknowledged since.
+    pub is_void: bool,
+}
+
+/// How many NAKs of one direction are kept.
+pub(super) const MAX_NAKS: usize = 4;
 
 /// How much goes over the wire in how short a time.
 #[derive(Clone, Copy, Default, Debug)]
@@ -168,14 +186,14 @@ pub(super) struct Trouble {
     pub request_holes: Holes,
     pub response_holes: Holes,
     pub proofs: Proofs,
-    /// The receiver's NAK that was not followed by a retransmission yet.
-    pub nak: Option<Psn>,
+    /// NAKs that were not followed by a retransmission yet.
+    pub open_naks: Vec<OpenNak>,
     /// The receiver's RNR NAK that was not followed by a retransmission yet.
     pub rnr: Option<(Psn, Option<u64>)>,
     /// PSN and number of transmissions without an answer in between.
     pub tries: Option<(Psn, u32)>,
-    /// How often the request that was RNR NAKed last was so in a row.
-    pub rnr_tries: u32,
+    /// The PSN that was RNR NAKed last, and how often in a row.
+    pub rnr_tries: Option<(Psn, u32)>,
     pub wild: Option<Psn>,
     /// Behind the end of the message whose open READ has an unknown number of PSNs.
     pub unknown_span: Option<(Psn, u32)>,
@@ -185,8 +203,16 @@ pub(super) struct Trouble {
     pub duplicate_frames: u64,
     pub out_of_order: u64,
     pub max_reorder_depth: u32,
+    /// Packets that overtook one another behind the capture point.
+    pub reordered_after: u64,
     pub lost_before: u64,
     pub lost_after: u64,
+    /// Responses that were asked for again while the request before may have been lost.
+    pub lost_either: u64,
+    /// Retransmitted packets that were lost before the capture, as far as that is proven.
+    pub lost_again: u64,
+    /// What was passed over in the retransmission that goes on.
+    pub skipped: Option<Psn>,
     pub not_captured: u64,
     /// Missing, and it is not known where they went.
     pub lost_somewhere: u64,
@@ -223,8 +249,6 @@ pub(super) struct Times {
     pub completion: Durations,
     pub read_response: Durations,
     pub max_idle: u64,
-    pub max_in_flight: u32,
-    pub in_flight: u32,
 }
 
 impl Direction {
@@ -239,6 +263,7 @@ impl Direction {
             first_time: None,
             last_time: None,
             first_frame: 0,
+            last_frame: 0,
             start: Psn::default(),
             next: Psn::default(),
             arrived: Psn::default(),
@@ -246,13 +271,12 @@ impl Direction {
             round: Psn::default(),
             responded: Psn::default(),
             due: Psn::default(),
-            message_start: Psn::default(),
             flags: flag::MESSAGE_UNKNOWN,
             ip_id_steps: (0, 0),
             ip_id: 0,
             acks: 0,
             messages: [0; 5],
-            p_key: 0,
+            p_key: None,
             pcps: 0,
             ports_len: 0,
             ports: [0; MAX_PORTS],
@@ -260,6 +284,7 @@ impl Direction {
             dscps: [0; 3],
             recent: [(0, 0); RECENT],
             recent_at: 0,
+            in_flight: (0, 0),
             open: VecDeque::new(),
             pending: VecDeque::new(),
             rate: Rate::default(),
@@ -269,12 +294,12 @@ impl Direction {
     }
 
     #[inline]
-    pub(super) const fn has(&self, flag: u8) -> bool {
+    pub(super) const fn has(&self, flag: u16) -> bool {
         self.flags & flag != 0
     }
 
     #[inline]
-    pub(super) const fn set(&mut self, flag: u8, on: bool) {
+    pub(super) const fn set(&mut self, flag: u16, on: bool) {
         if on {
             self.flags |= flag;
         } else {
@@ -292,20 +317,23 @@ impl Direction {
         self.times.get_or_insert_default()
     }
 
-    pub(super) fn prove(&mut self, event: Event, frame: u64) {
-        self.trouble().proofs.note(event, frame);
+    /// What is counted of a packet whose content cannot be trusted.
+    #[inline]
+    pub(super) fn count_only(&mut self, seen: &Seen) {
+        if self.packets == 0 {
+            self.first_frame = seen.frame;
+            self.first_time = seen.time;
+        }
+        self.packets = self.packets.saturating_add(1);
+        self.bytes = self.bytes.saturating_add(u64::from(seen.wire_len));
+        self.last_frame = seen.frame;
     }
 
     /// What is counted of every packet, whatever it means.
     #[inline]
     pub(super) fn count(&mut self, seen: &Seen) {
-        if self.packets == 0 {
-            self.first_frame = seen.frame;
-            self.first_time = seen.time;
-            self.p_key = seen.p_key;
-        }
-        self.packets = self.packets.saturating_add(1);
-        self.bytes = self.bytes.saturating_add(u64::from(seen.wire_len));
+        self.count_only(seen);
+        self.count_p_key(seen);
         self.payload = self.payload.saturating_add(u64::from(seen.payload));
         if let Some(time) = seen.time {
             if let Some(last) = self.last_time {
@@ -320,6 +348,21 @@ impl Direction {
             self.rate.record(time, seen.wire_len);
         }
         self.count_marks(seen);
+        self.note_congestion(seen);
+    }
+
+    #[inline]
+    fn count_p_key(&mut self, seen: &Seen) {
+        let Some(p_key) = self.p_key else {
+            self.p_key = Some(seen.p_key);
+            return;
+        };
+        // The top bit is the membership of the sender, not part of the partition.
+        if (p_key ^ seen.p_key) & 0x7fff != 0 {
+            let trouble = self.trouble();
+            trouble.p_key_changes = trouble.p_key_changes.saturating_add(1);
+            trouble.proofs.note(Event::PKeyChange, seen.frame);
+        }
     }
 
     #[inline]

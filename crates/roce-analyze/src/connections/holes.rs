@@ -17,6 +17,8 @@ pub(super) struct Hole {
     pub time: Option<u64>,
     /// Whether the receiver has said that it misses it.
     pub asked_for: bool,
+    /// Of responses: whether they were sent, beyond doubt.
+    pub is_sure: bool,
 }
 
 impl Hole {
@@ -130,7 +132,7 @@ mod tests {
     use super::*;
 
     fn hole(start: u32, len: u32) -> Hole {
-        Hole { start: Psn::new(start), len, frame: 1, time: None, asked_for: false }
+        Hole { start: Psn::new(start), len, frame: 1, time: None, asked_for: false, is_sure: true }
     }
 
     #[test]

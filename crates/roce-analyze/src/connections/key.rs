@@ -2,7 +2,7 @@
 
 use core::net::{IpAddr, Ipv6Addr};
 
-use roce_wire::{Addr, Carrier, Frame, Layer, Net, Packet, VlanTag};
+use roce_wire::{Addr, Carrier, Frame, Layer, Net, Packet, Service, VlanTag};
 
 /// A flow: everything that goes one way between two queue pairs. It is a directed key; the
 /// undirected one is [`HostPair`].
@@ -78,7 +78,8 @@ impl FlowKey {
     #[must_use]
     #[inline]
     pub fn of(frame: &Frame<'_>, net: &Net<'_>, packet: &Packet<'_>) -> Self {
-        let (vlan, tunnel) = if is_untagged(frame, net) { (None, None) } else { tags(frame) };
+        let vlan = frame.vlans.last().map(VlanTag::vlan);
+        let tunnel = if frame.tunnels.is_empty() { None } else { tunnel_id(frame) };
         let (src, dst) = ends(net);
         let src_qp = packet.deth.map_or(0, |deth| deth.src_qp().get());
         Self {
@@ -190,10 +191,9 @@ fn ends(net: &Net<'_>) -> (u128, u128) {
             u128::from_be_bytes(ip.src().to_ipv6_mapped().octets()),
             u128::from_be_bytes(ip.dst().to_ipv6_mapped().octets()),
         ),
-        Net::V2Ipv6(ip, ..) => (
-            u128::from_be_bytes(ip.src().octets()),
-            u128::from_be_bytes(ip.dst().octets()),
-        ),
+        Net::V2Ipv6(ip, ..) => {
+            (u128::from_be_bytes(ip.src().octets()), u128::from_be_bytes(ip.dst().octets()))
+        }
         Net::InfiniBand(lrh, _) => (u128::from(lrh.slid.get()), u128::from(lrh.dlid.get())),
     }
 }
@@ -214,43 +214,18 @@ fn addr_of(number: u128, carrier: Carrier) -> Addr {
     Addr::Ip(ip.to_ipv4_mapped().map_or(IpAddr::V6(ip), IpAddr::V4))
 }
 
-/// Whether the frame is one of those that nearly all are: a link header, a network header, UDP,
-/// and no tag or tunnel between them. It is told by where the content begins.
-#[inline]
-pub(super) fn is_untagged(frame: &Frame<'_>, net: &Net<'_>) -> bool {
-    frame.tunnels.is_empty()
-        && match net {
-            // Behind Ethernet, and behind nothing.
-            Net::V1(_) => frame.content_offset() == 54,
-            Net::V2Ipv4(..) => matches!(frame.content_offset(), 42 | 28),
-            Net::V2Ipv6(..) => matches!(frame.content_offset(), 62 | 48),
-            Net::InfiniBand(..) => true,
-        }
-}
-
-/// The innermost VLAN and the tunnel's number.
+/// The number of the innermost VXLAN or Geneve network.
 #[cold]
-fn tags(frame: &Frame<'_>) -> (Option<u16>, Option<u32>) {
-    let (mut vlan, mut tunnel) = (None, None);
-    for (_, layer) in frame.layers() {
-        match layer {
-            // A frame inside a tunnel has tags of its own.
-            Layer::Ethernet(_) => vlan = None,
-            Layer::Vlans(tags) => vlan = tags.last().map(VlanTag::vlan),
-            Layer::Vxlan(vxlan) => tunnel = Some(vxlan.vni()),
-            Layer::Geneve(geneve) => tunnel = Some(geneve.vni()),
-            _ => {}
-        }
-    }
-    (vlan, tunnel)
-}
-
-/// The priority in the innermost VLAN tag.
-#[cold]
-pub(super) fn priority(frame: &Frame<'_>) -> Option<u8> {
-    let tags = frame.layers().filter_map(|(_, layer)| match layer {
-        Layer::Vlans(tags) => tags.last(),
+fn tunnel_id(frame: &Frame<'_>) -> Option<u32> {
+    let ids = frame.layers().filter_map(|(_, layer)| match layer {
+        Layer::Vxlan(vxlan) => Some(vxlan.vni()),
+        Layer::Geneve(geneve) => Some(geneve.vni()),
         _ => None,
     });
-    tags.last().map(VlanTag::pcp)
+    ids.last()
+}
+
+/// Whether the service names the source queue pair in every packet.
+pub(super) const fn is_datagram(service: Service) -> bool {
+    matches!(service, Service::Ud | Service::Rd)
 }

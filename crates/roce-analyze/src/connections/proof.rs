@@ -21,6 +21,8 @@ pub enum Event {
     RetransmittedOnTimeout,
     /// A packet behind one that was sent later.
     OutOfOrder,
+    /// A NAK of a packet that arrived nevertheless, behind later ones.
+    ReorderedAfterCapture,
     /// A frame that was captured before.
     DuplicateFrame,
     /// A NAK: PSN sequence error.
@@ -80,6 +82,14 @@ impl Proofs {
             && self.list.iter().filter(|proof| proof.event == event).count() < MAX_PROOFS_PER_EVENT
         {
             self.list.push(Proof { event, frame });
+        }
+    }
+
+    /// Takes back what turned out to be something else.
+    pub(super) fn replace(&mut self, frame: u64, old: Event, new: Event) {
+        let wanted = Proof { event: old, frame };
+        if let Some(proof) = self.list.iter_mut().find(|proof| **proof == wanted) {
+            proof.event = new;
         }
     }
 

@@ -1,8 +1,6 @@
 //! What the engine needs to know of a packet, taken out of its frame once.
 
-use roce_wire::{AckKind, Ecn, Frame, IcrcState, Msn, Net, Opcode, Packet, Psn, Service};
-
-use super::key::{is_untagged, priority};
+use roce_wire::{AckKind, Ecn, Frame, IcrcState, Net, Opcode, Packet, Psn, Service, VlanTag};
 
 /// What a packet does.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -100,7 +98,6 @@ pub(super) struct Seen {
     pub dma_len: Option<u32>,
     /// Of AETH.
     pub answer: Option<AckKind>,
-    pub msn: Option<Msn>,
     pub p_key: u16,
     pub q_key: Option<u32>,
     pub src_port: Option<u16>,
@@ -112,6 +109,10 @@ pub(super) struct Seen {
     /// Priority of the VLAN tag.
     pub pcp: Option<u8>,
     pub icrc: IcrcState,
+    /// Whether a wrong ICRC is wrong in a way that a sender may have always.
+    pub is_known_fault: bool,
+    /// Whether the sender's peers are known to make the same mistake, and so take the packet.
+    pub is_accepted_fault: bool,
 }
 
 impl Seen {
@@ -143,15 +144,16 @@ impl Seen {
             payload,
             dma_len: packet.reth.map(|reth| reth.dma_len()),
             answer: packet.aeth.map(|aeth| aeth.syndrome().kind()),
-            msn: packet.aeth.map(|aeth| aeth.msn()),
             p_key: bth.p_key.get(),
             q_key: packet.deth.map(|deth| deth.q_key.get()),
             src_port: net.udp().map(|udp| udp.src_port()),
             ip_id,
             mark: mark(packet, payload, ip_id),
             traffic_class: net.traffic_class(),
-            pcp: if is_untagged(frame, net) { None } else { priority(frame) },
+            pcp: frame.vlans.last().map(VlanTag::pcp),
             icrc,
+            is_known_fault: false,
+            is_accepted_fault: false,
         })
     }
 

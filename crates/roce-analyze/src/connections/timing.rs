@@ -110,7 +110,10 @@ mod tests {
         assert_eq!(durations.percentiles(), None);
         (1..=10).for_each(|n| durations.record(n * 1000, &mut budget));
         let few = durations.percentiles().unwrap();
-        assert_eq!((few.p50, few.p90, few.p99, few.max), (Some(5000), Some(9000), Some(10000), 10000));
+        assert_eq!(
+            (few.p50, few.p90, few.p99, few.max),
+            (Some(5000), Some(9000), Some(10000), 10000)
+        );
         (11..=1000).for_each(|n| durations.record(n * 1000, &mut budget));
         let many = durations.percentiles().unwrap();
         let near = |value: Option<u64>, want: u64| value.unwrap().abs_diff(want) * 100 <= want;

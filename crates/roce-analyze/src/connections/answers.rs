@@ -1,0 +1,399 @@
+//! Acknowledgements, NAKs and responses: what they say of the requests they answer.
+//!
+//! Their PSNs are in the requester's space. They coalesce: an acknowledgement stands for
+//! everything before it, and a jump is no loss.
+
+use roce_wire::{AckKind, NakCode, Psn};
+
+use super::direction::{Direction, MAX_NAKS, OpenNak, Pending, flag};
+use super::holes::Hole;
+use super::pmtu::Pmtu;
+use super::proof::Event;
+use super::requests::{WINDOW, is_copy, learn_from_response, note_copy};
+use super::seen::{Kind, Place, Seen};
+use super::timing::Budget;
+
+/// An answer goes the way of `this`; the requests it answers went the way of `asked`. Returns the
+/// reason when it ends the connection.
+#[inline]
+pub(super) fn answer(
+    asked: &mut Direction,
+    this: &mut Direction,
+    pmtu: &mut Pmtu,
+    seen: &Seen,
+    budget: &mut Budget,
+) -> Option<NakCode> {
+    let psn = seen.psn;
+    let is_old = psn.is_before(asked.answered);
+    if is_old && is_copy(this, seen, false) {
+        note_copy(this, seen);
+        return None;
+    }
+    let known = asked.has(flag::STARTED);
+    let ahead = psn.distance_from(asked.next);
+    if known && (ahead > WINDOW || psn.distance_from(asked.answered) < -WINDOW) {
+        let trouble = this.trouble();
+        trouble.ghosts = trouble.ghosts.saturating_add(1);
+        trouble.proofs.note(Event::Ghost, seen.frame);
+        return None;
+    }
+    match (seen.kind, seen.answer) {
+        (Kind::ReadResponse | Kind::AtomicAck, _) => {
+            if matches!(seen.place, Place::First | Place::Middle) {
+                learn_from_response(asked, pmtu, seen.payload);
+            }
+            if known {
+                data_response(asked, this, seen);
+                complete(asked, seen, budget);
+            } else {
+                this.goodput = this.goodput.saturating_add(u64::from(seen.payload));
+            }
+        }
+        (_, Some(AckKind::Ack(_))) => {
+            this.acks = this.acks.saturating_add(1);
+            if known {
+                ack(asked, this, seen);
+                complete(asked, seen, budget);
+            }
+        }
+        (_, Some(AckKind::RnrNak(timer))) => rnr_nak(asked, this, seen, timer.micros(), known),
+        (_, Some(AckKind::Nak(code))) => return nak(asked, this, seen, code, known),
+        _ => {}
+    }
+    None
+}
+
+#[inline]
+fn ack(asked: &mut Direction, this: &mut Direction, seen: &Seen) {
+    let end = seen.psn.add(1);
+    if !asked.answered.is_before(end) {
+        if end == asked.answered {
+            let trouble = this.trouble();
+            trouble.duplicate_acks = trouble.duplicate_acks.saturating_add(1);
+            trouble.proofs.note(Event::DuplicateAck, seen.frame);
+        }
+        return;
+    }
+    skip_pending(asked, this, seen);
+    advance(asked, seen, end, true);
+}
+
+/// Everything before `end` was executed.
+#[inline]
+fn advance(asked: &mut Direction, seen: &Seen, end: Psn, counts_last: bool) {
+    if asked.trouble.is_some() || asked.next.is_before(end) {
+        advance_with_trouble(asked, seen, end, counts_last);
+    }
+    if asked.arrived.is_before(end) {
+        asked.arrived = end;
+    }
+    if asked.answered.is_before(end) {
+        asked.answered = end;
+        if !asked.answered.is_before(asked.due) {
+            asked.set(flag::ANSWER_DUE, false);
+        }
+    }
+}
+
+/// What was executed and not captured; NAKs that have become void. Without `counts_last` the last
+/// PSN is one that only a response has.
+#[cold]
+fn advance_with_trouble(asked: &mut Direction, seen: &Seen, end: Psn, counts_last: bool) {
+    let last = end.sub(1);
+    // The responses to a READ take PSNs that no request was made with.
+    let counted = if counts_last { end } else { last };
+    let mut missing = 0u32;
+    if asked.next.is_before(end) {
+        missing = u32::try_from(counted.distance_from(asked.next)).unwrap_or(0);
+        asked.next = end;
+        asked.set(flag::MESSAGE_UNKNOWN, true);
+    }
+    let Some(trouble) = &mut asked.trouble else {
+        if missing > 0 {
+            let trouble = asked.trouble();
+            trouble.not_captured = u64::from(missing);
+            trouble.proofs.note(Event::NotCaptured, seen.frame);
+        }
+        return;
+    };
+    missing = missing.saturating_add(trouble.request_holes.fill_before(counted));
+    trouble.request_holes.fill(last, 1);
+    if missing > 0 {
+        trouble.not_captured = trouble.not_captured.saturating_add(u64::from(missing));
+        trouble.proofs.note(Event::NotCaptured, seen.frame);
+    }
+    for nak in trouble.open_naks.iter_mut().filter(|nak| nak.psn.is_before(end)) {
+        nak.is_void = true;
+        if let Some(frame) = nak.loss.take() {
+            // Not sent again, and yet there: it came late, behind the capture point.
+            trouble.lost_after = trouble.lost_after.saturating_sub(1);
+            trouble.reordered_after = trouble.reordered_after.saturating_add(1);
+            trouble.proofs.replace(frame, Event::LostAfterCapture, Event::ReorderedAfterCapture);
+        }
+    }
+    trouble.rnr.take_if(|(rnr, _)| rnr.is_before(end));
+    if asked.answered.is_before(end) {
+        trouble.tries = None;
+        trouble.rnr_tries = None;
+    }
+}
+
+/// Responses come in the order of the requests: those that should have come before this answer
+/// are missing. An acknowledgement does not tell which transmission it answers, so repeated
+/// requests wait on.
+#[inline]
+fn skip_pending(asked: &mut Direction, this: &mut Direction, seen: &Seen) {
+    while let Some(at) = asked
+        .pending
+        .iter()
+        .position(|pending| !pending.is_repeat && !seen.psn.is_before(pending.end.sub(1)))
+    {
+        let Some(skipped) = asked.pending.remove(at) else { return };
+        // A FLUSH or READ that is answered by a plain acknowledgement is answered.
+        if seen.psn != skipped.end.sub(1) {
+            note_skipped(asked, this, seen, &skipped, skipped.end);
+        }
+    }
+}
+
+/// Responses from `skipped.next` to `end` were not seen.
+fn note_skipped(asked: &Direction, this: &mut Direction, seen: &Seen, skipped: &Pending, end: Psn) {
+    let start = skipped.next;
+    let len = u32::try_from(end.distance_from(start)).unwrap_or(0);
+    if len == 0 {
+        return;
+    }
+    let again = |p: &Pending| p.is_repeat && !start.is_before(p.next) && start.is_before(p.end);
+    let is_asked_again = asked.pending.iter().any(again);
+    // Of a repeated request that has no response at all it is not known whether it arrived.
+    let is_sure = !skipped.is_repeat || skipped.is_begun;
+    let trouble = this.trouble();
+    if is_asked_again {
+        let count = if is_sure { &mut trouble.lost_before } else { &mut trouble.lost_either };
+        *count = count.saturating_add(u64::from(len));
+        trouble.proofs.note(Event::LostBeforeCapture, seen.frame);
+        return;
+    }
+    let (frame, time) = (seen.frame, seen.time);
+    let hole = Hole { start, len, frame, time, asked_for: false, is_sure };
+    if let Some(old) = trouble.response_holes.add(hole) {
+        trouble.lost_somewhere = trouble.lost_somewhere.saturating_add(u64::from(old.len));
+    }
+}
+
+#[inline]
+fn data_response(asked: &mut Direction, this: &mut Direction, seen: &Seen) {
+    let psn = seen.psn;
+    let end = psn.add(1);
+    let is_new = !psn.is_before(asked.responded);
+    let waits = |p: &Pending| !psn.is_before(p.next) && psn.is_before(p.end);
+    if let Some(at) = asked.pending.iter().position(waits) {
+        take_response(asked, this, seen, at);
+        this.goodput =
+            this.goodput.saturating_add(if is_new { u64::from(seen.payload) } else { 0 });
+        if !is_new {
+            let trouble = this.trouble();
+            trouble.retransmitted = trouble.retransmitted.saturating_add(1);
+        }
+    } else {
+        unexpected_response(this, seen, is_new);
+    }
+    if is_new {
+        asked.responded = end;
+    }
+    if asked.answered.is_before(end) {
+        advance(asked, seen, end, seen.place.begins());
+    }
+}
+
+fn take_response(asked: &mut Direction, this: &mut Direction, seen: &Seen, at: usize) {
+    for _ in 0..at {
+        if let Some(skipped) = asked.pending.pop_front() {
+            note_skipped(asked, this, seen, &skipped, skipped.end);
+        }
+    }
+    let Some(pending) = asked.pending.front_mut() else { return };
+    let before = *pending;
+    pending.next = seen.psn.add(1);
+    pending.is_begun = true;
+    if pending.next == pending.end || seen.place.ends() {
+        asked.pending.pop_front();
+    }
+    if before.next != seen.psn {
+        // Later responses of the same message are here, so the earlier ones were sent.
+        let begun = Pending { is_begun: true, ..before };
+        note_skipped(asked, this, seen, &begun, seen.psn);
+    }
+}
+
+/// A response that nothing waits for: late, captured twice, or to a request that was not seen.
+#[cold]
+fn unexpected_response(this: &mut Direction, seen: &Seen, is_new: bool) {
+    let trouble = this.trouble();
+    let was_sent = trouble.response_holes.at(seen.psn).is_some_and(|hole| hole.is_sure);
+    if trouble.response_holes.fill(seen.psn, 1) > 0 && was_sent {
+        trouble.out_of_order = trouble.out_of_order.saturating_add(1);
+        trouble.proofs.note(Event::OutOfOrder, seen.frame);
+        this.goodput = this.goodput.saturating_add(u64::from(seen.payload));
+    } else if is_new {
+        this.goodput = this.goodput.saturating_add(u64::from(seen.payload));
+    } else if is_copy(this, seen, false) {
+        note_copy(this, seen);
+    } else {
+        let trouble = this.trouble();
+        trouble.retransmitted = trouble.retransmitted.saturating_add(1);
+    }
+}
+
+/// Messages that are answered now: how long it took.
+#[inline]
+fn complete(asked: &mut Direction, seen: &Seen, budget: &mut Budget) {
+    let Some(now) = seen.time else { return };
+    let end = seen.psn.add(1);
+    if seen.kind == Kind::ReadResponse
+        && seen.place.begins()
+        && let Some(open) = asked.open.iter_mut().find(|open| open.is_read && !open.is_begun)
+        && !seen.psn.is_before(open.end.sub(1))
+    {
+        open.is_begun = true;
+    }
+    while let Some(open) = asked.open.front() {
+        if !open.is_whole || asked.answered.is_before(open.end) {
+            break;
+        }
+        let open = *open;
+        asked.open.pop_front();
+        let (now_open, _) = &mut asked.in_flight;
+        let gone = if open.is_read { 0 } else { open.bytes };
+        *now_open = if asked.open.is_empty() { 0 } else { now_open.saturating_sub(gone) };
+        let elapsed = now.saturating_sub(open.first_time);
+        let times = asked.times();
+        times.completion.record(elapsed, budget);
+        if open.is_read && !open.is_repeated {
+            times.read_response.record(elapsed, budget);
+        } else if open.end == end && !open.is_repeated {
+            let latency = elapsed.saturating_sub(u64::from(open.sending));
+            times.ack_latency.record(latency, budget);
+        }
+    }
+}
+
+#[cold]
+fn rnr_nak(
+    asked: &mut Direction,
+    this: &mut Direction,
+    seen: &Seen,
+    timer_micros: u32,
+    known: bool,
+) {
+    let trouble = this.trouble();
+    trouble.rnr_naks = trouble.rnr_naks.saturating_add(1);
+    trouble.rnr_timer = Some(timer_micros);
+    trouble.proofs.note(Event::RnrNak, seen.frame);
+    if !known {
+        return;
+    }
+    stop_at(asked, this, seen);
+    let trouble = asked.trouble();
+    trouble.rnr = Some((seen.psn, seen.time));
+    trouble.rnr_tries = match trouble.rnr_tries {
+        Some((psn, tries)) if psn == seen.psn => Some((psn, tries.saturating_add(1))),
+        _ => Some((seen.psn, 1)),
+    };
+}
+
+#[cold]
+fn nak(
+    asked: &mut Direction,
+    this: &mut Direction,
+    seen: &Seen,
+    code: NakCode,
+    known: bool,
+) -> Option<NakCode> {
+    let (slot, event) = match code {
+        NakCode::PSN_SEQUENCE_ERROR => (0, Event::NakSequence),
+        NakCode::INVALID_REQUEST => (1, Event::NakInvalidRequest),
+        NakCode::REMOTE_ACCESS_ERROR => (2, Event::NakRemoteAccess),
+        NakCode::REMOTE_OPERATIONAL_ERROR => (3, Event::NakRemoteOperational),
+        _ => (4, Event::NakOther),
+    };
+    let trouble = this.trouble();
+    if let Some(count) = trouble.naks.get_mut(slot) {
+        *count = count.saturating_add(1);
+    }
+    trouble.proofs.note(event, seen.frame);
+    if slot != 0 {
+        return Some(code);
+    }
+    if known {
+        begin_earlier(asked, seen);
+        let waited_for = asked.arrived;
+        stop_at(asked, this, seen);
+        note_sequence_nak(asked, seen, waited_for);
+    }
+    None
+}
+
+/// The responder asks for something before the first request seen: the connection began there,
+/// and the beginning was lost before the capture point.
+fn begin_earlier(asked: &mut Direction, seen: &Seen) {
+    let len = u32::try_from(asked.start.distance_from(seen.psn)).unwrap_or(0);
+    if len == 0 || asked.answered != asked.start {
+        return;
+    }
+    let hole = Hole {
+        start: seen.psn,
+        len,
+        frame: seen.frame,
+        time: seen.time,
+        asked_for: true,
+        is_sure: true,
+    };
+    asked.trouble().request_holes.add(hole);
+    (asked.start, asked.answered, asked.arrived) = (seen.psn, seen.psn, seen.psn);
+}
+
+/// The responder executed everything before this PSN and nothing from it on.
+fn stop_at(asked: &mut Direction, this: &mut Direction, seen: &Seen) {
+    let psn = seen.psn;
+    let before = |pending: &Pending| !pending.is_repeat && !psn.is_before(pending.end);
+    while let Some(at) = asked.pending.iter().position(before) {
+        if let Some(skipped) = asked.pending.remove(at) {
+            note_skipped(asked, this, seen, &skipped, skipped.end);
+        }
+    }
+    asked.pending.retain(|pending| pending.next.is_before(psn));
+    if asked.answered.is_before(psn) {
+        advance(asked, seen, psn, true);
+    }
+    if psn.is_before(asked.arrived) {
+        asked.arrived = psn;
+    }
+}
+
+/// Where the packet was lost that the responder asks for; `waited_for` is what it waits for by
+/// what was captured.
+fn note_sequence_nak(asked: &mut Direction, seen: &Seen, waited_for: Psn) {
+    let psn = seen.psn;
+    let trouble = asked.trouble();
+    if trouble.rnr.is_some_and(|(rnr, _)| rnr == psn) {
+        // It had no room for it: what came behind is out of sequence.
+        return;
+    }
+    let mut loss = None;
+    if trouble.request_holes.ask_for(psn) {
+        // Whether it was lost or late, the packet that fills the hole will tell.
+    } else if trouble.skipped == Some(psn) {
+        trouble.skipped = None;
+        trouble.lost_again = trouble.lost_again.saturating_add(1);
+        trouble.proofs.note(Event::LostBeforeCapture, seen.frame);
+    } else if psn.is_before(waited_for) {
+        trouble.lost_after = trouble.lost_after.saturating_add(1);
+        loss = Some(seen.frame);
+        trouble.proofs.note(Event::LostAfterCapture, seen.frame);
+    }
+    if trouble.open_naks.len() >= MAX_NAKS {
+        trouble.open_naks.remove(0);
+    }
+    trouble.open_naks.push(OpenNak { psn, loss, is_void: false });
+}

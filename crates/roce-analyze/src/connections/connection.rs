@@ -1,0 +1,165 @@
+//! Two directions side by side: what arrives on one is held to what went the other way.
+
+use roce_wire::{Ecn, IcrcState, NakCode, Service};
+
+use super::answers::answer;
+use super::cm::Exchange;
+use super::direction::{Direction, flag};
+use super::key::{FlowKey, is_datagram};
+use super::pmtu::Pmtu;
+use super::proof::Event;
+use super::report::LearnedFrom;
+use super::requests::{Fit, request};
+use super::seen::{Kind, Place, Seen};
+use super::timing::Budget;
+
+/// How sure it is that two flows are one connection, in percent.
+pub(super) type Percent = u8;
+
+/// A connection while it is watched.
+#[derive(Debug)]
+pub(super) struct Conn {
+    /// In the order of appearance, from 1.
+    pub id: u64,
+    /// From A to B, from B to A. A is the side that asked for the connection, or was seen first.
+    pub dirs: [Direction; 2],
+    pub service: Service,
+    pub pmtu: Pmtu,
+    pub pairing: Option<(LearnedFrom, Percent)>,
+    /// The NAK that ended it, and its frame.
+    pub fatal: Option<(NakCode, u64)>,
+    pub cm: Option<Box<Exchange>>,
+    /// The frame of the connection manager that it begins with.
+    pub first_seen: Option<(u64, Option<u64>)>,
+    /// Seen since the hand of the clock passed by.
+    pub is_recent: bool,
+}
+
+impl Conn {
+    pub(super) fn new(id: u64, keys: [Option<FlowKey>; 2], service: Service) -> Self {
+        let [there, back] = keys;
+        Self {
+            id,
+            dirs: [Direction::new(there), Direction::new(back)],
+            service,
+            pmtu: Pmtu::default(),
+            pairing: None,
+            fatal: None,
+            cm: None,
+            first_seen: None,
+            is_recent: true,
+        }
+    }
+
+    /// Whether both flows are known.
+    pub(super) fn is_paired(&self) -> bool {
+        self.dirs.iter().all(|dir| dir.key.is_some())
+    }
+
+    pub(super) fn packets(&self) -> u64 {
+        self.dirs.iter().fold(0, |sum, dir| sum.saturating_add(dir.packets))
+    }
+
+    /// Whether something was seen that ends a connection.
+    pub(super) fn is_over(&self) -> bool {
+        self.fatal.is_some() || self.cm.as_ref().is_some_and(|cm| cm.is_over())
+    }
+
+    /// A packet on direction `dir`. When it begins a new connection nothing is counted.
+    #[inline]
+    pub(super) fn observe(&mut self, dir: usize, seen: &Seen, budget: &mut Budget) -> Fit {
+        self.is_recent = true;
+        let [a, b] = &mut self.dirs;
+        let (this, other) = if dir == 0 { (a, b) } else { (b, a) };
+        // A sender whose ICRC is never right is not corrupted on the way.
+        let is_habit =
+            seen.is_accepted_fault || (seen.is_known_fault && !this.has(flag::GOOD_ICRC));
+        if seen.icrc == IcrcState::Bad && !is_habit {
+            let trouble = this.trouble();
+            trouble.icrc_bad = trouble.icrc_bad.saturating_add(1);
+            trouble.proofs.note(Event::BadIcrc, seen.frame);
+            this.count_only(seen);
+            return Fit::Yes;
+        }
+        if seen.icrc == IcrcState::Bad {
+            let trouble = this.trouble();
+            trouble.icrc_bad = trouble.icrc_bad.saturating_add(1);
+            trouble.proofs.note(Event::BadIcrc, seen.frame);
+        } else {
+            this.set(flag::GOOD_ICRC, true);
+        }
+        if self.service == Service::Cnp {
+            self.service = seen.service;
+        }
+        if seen.kind == Kind::Cnp {
+            cnp(this, other, seen, budget);
+        } else if is_datagram(seen.service) {
+            this.datagram(seen);
+        } else if seen.kind.is_request() {
+            let is_over = self.fatal.is_some() || self.cm.as_ref().is_some_and(|cm| cm.is_over());
+            if is_over && this.has_restarted(seen) {
+                return Fit::Anew;
+            }
+            if request(this, other, &mut self.pmtu, seen) == Fit::Anew {
+                return Fit::Anew;
+            }
+        } else {
+            let answered = other.answered;
+            if let Some(code) = answer(other, this, &mut self.pmtu, seen, budget) {
+                self.fatal.get_or_insert((code, seen.frame));
+            }
+            if let Some((LearnedFrom::Port, _)) = self.pairing
+                && answered.is_before(other.answered)
+            {
+                // The port said so first; now the PSNs say it, too.
+                self.pairing = Some((LearnedFrom::Psn, 99));
+            }
+        }
+        this.count(seen);
+        this.remember(seen);
+        Fit::Yes
+    }
+}
+
+fn cnp(this: &mut Direction, marked: &mut Direction, seen: &Seen, budget: &mut Budget) {
+    let trouble = this.trouble();
+    trouble.cnps = trouble.cnps.saturating_add(1);
+    trouble.proofs.note(Event::Cnp, seen.frame);
+    if let Some(marked) = &mut marked.trouble
+        && let (Some(since), Some(now)) = (marked.ce_since.take(), seen.time)
+    {
+        marked.cnp_delay.record(now.saturating_sub(since), budget);
+    }
+}
+
+impl Direction {
+    /// A datagram. The PSNs of a datagram queue pair count all its peers: a gap means nothing.
+    fn datagram(&mut self, seen: &Seen) {
+        if seen.kind.is_request() {
+            self.goodput = self.goodput.saturating_add(u64::from(seen.payload));
+            self.message_bytes = self.message_bytes.saturating_add(u64::from(seen.payload));
+            let [sends, ..] = &mut self.messages;
+            *sends = sends.saturating_add(1);
+        }
+    }
+
+    /// Whether, after the end of the connection, this is the first packet of the next one.
+    fn has_restarted(&self, seen: &Seen) -> bool {
+        let distance = seen.psn.distance_from(self.next).unsigned_abs();
+        matches!(seen.place, Place::First | Place::Only)
+            && self.packets > 0
+            && distance > super::requests::WINDOW.unsigned_abs()
+    }
+
+    /// Notes congestion on the way of a packet that is counted.
+    #[inline]
+    pub(super) fn note_congestion(&mut self, seen: &Seen) {
+        if seen.ecn() == Some(Ecn::Ce) {
+            let trouble = self.trouble();
+            trouble.proofs.note(Event::Ce, seen.frame);
+            if seen.is_data() && trouble.ce_since.is_none() {
+                trouble.ce_since = seen.time;
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Flows, connections, and what became of their packets.
+//!
+//! A [`Tracker`] is fed frames and says in a [`Report`] what happened on each connection: what was
+//! lost and where, what was sent again and why, how long answers took, how congested the way was.
+//!
+//! ## The PSN engine
+//!
+//! An endpoint has two PSN spaces: that of its own requests, and that of its peer's, in which it
+//! answers. They are never mixed: a flow carries requests of one space and answers in the other.
+//!
+//! For the requests of one direction two numbers are kept. `next` is the PSN behind the newest
+//! request that was captured; `arrived` is the PSN that the responder waits for if all that was
+//! captured arrived in that order. Every answer corrects `arrived`. So a NAK tells where a packet
+//! was lost: before the capture point when it asks for a hole in what was captured, behind it when
+//! it asks for something before `arrived`. An acknowledgement of a hole shows that only the
+//! capture missed it. A request before `arrived` is one that the responder has executed before.
+//!
+//! Responses with data are held to the list of requests that wait for them, in order. A READ takes
+//! as many PSNs as its responses; where the path MTU is not known, it is learned.
+
+mod answers;
+mod cm;
+mod cm_track;
+mod connection;
+mod direction;
+mod holes;
+mod key;
+mod outcome;
+mod pairing;
+mod pmtu;
+pub mod port;
+mod proof;
+mod report;
+mod requests;
+mod rounds;
+mod seen;
+mod table;
+mod timing;
+mod totals;
+mod tracker;
+mod unreachable;
+mod upper;
+
+pub use key::{FlowKey, HostPair, shard_of};
+pub use proof::MAX_PROOFS_PER_EVENT;
+pub use report::{
+    Connection, DirectionReport, EcnReport, End, Event, Evicted, Exchange, LearnedFrom, Loss,
+    Messages, Naks, Outcome, Percentiles, Proof, Rejection, Report, Retransmissions, Totals,
+};
+pub use totals::{BadIcrc, PfcPriority};
+pub use tracker::{Config, Tracker};
+pub use upper::Upper;

@@ -1,0 +1,295 @@
+//! How a connection ended, and what is told of it.
+
+use roce_wire::{Carrier, Service};
+
+use super::connection::Conn;
+use super::direction::{Direction, SECOND_UNIT, Times, Trouble, flag};
+use super::proof::{Event, Proofs};
+use super::report::{
+    Connection, DirectionReport, EcnReport, End, Loss, Messages, Naks, Outcome, Retransmissions,
+};
+use super::timing::Percentiles;
+
+/// How long an answer may take before its absence is told, in nanoseconds. Longer than the usual
+/// local ACK timeouts.
+const PATIENCE: u64 = 1_000_000_000;
+/// How often a request is sent in vain before silence after it is taken for giving up.
+const GIVEN_UP: u32 = 3;
+
+/// What is told of a connection; `times` are those of the capture.
+pub(super) fn report(conn: Conn, times: Option<(u64, u64)>) -> Connection {
+    let end_of_capture = times.map(|(_, last)| last);
+    let outcome = outcome(&conn, end_of_capture);
+    let Conn { id, dirs, service, pmtu, pairing, fatal, cm, first_seen, .. } = conn;
+    let [there, back] = dirs;
+    let key = there.key.or_else(|| back.key.map(|key| key.back_to_qp(0)));
+    let a = End {
+        addr: key.map_or(roce_wire::Addr::Lid(0), |key| key.src()),
+        qpn: back.key.map(|key| key.dest_qp()).or_else(|| there.key.and_then(|key| key.src_qp())),
+        start_psn: start_psn(&there),
+    };
+    let b = End {
+        addr: key.map_or(roce_wire::Addr::Lid(0), |key| key.dst()),
+        qpn: match &cm {
+            Some(cm) if cm.is_sidr => cm.sidr_qpn,
+            _ => there.key.map(|key| key.dest_qp()),
+        },
+        start_psn: start_psn(&back),
+    };
+    let both = [&there, &back];
+    let seen = |d: &&Direction| d.packets > 0;
+    let first = both.into_iter().filter(seen).map(|d| (d.first_frame, d.first_time));
+    let first = first.chain(first_seen).min_by_key(|(frame, _)| *frame);
+    let last_ns = both.into_iter().filter_map(|d| d.last_time).max();
+    let last_cm = cm.as_ref().and_then(|cm| cm.frames.last().copied());
+    let last_frame = both.into_iter().filter(seen).map(|d| d.last_frame).chain(last_cm).max();
+    let is_mirrored = is_mirrored(both);
+    let requests_lost = both.map(|d| d.trouble.as_ref().is_some_and(|t| t.lost_after > 0));
+    let [a_requests_lost, b_requests_lost] = requests_lost;
+    Connection {
+        id,
+        carrier: key.map_or(Carrier::InfiniBand, |key| key.carrier()),
+        vlan: key.and_then(|key| key.vlan()),
+        tunnel_id: key.and_then(|key| key.tunnel_id()),
+        service,
+        a,
+        b,
+        learned_from: pairing.map(|(by, _)| by),
+        confidence: pairing.map(|(_, percent)| percent),
+        pmtu: pmtu.bytes(),
+        pmtu_seen: pmtu.seen(),
+        first_ns: first.and_then(|(_, time)| time),
+        last_ns: last_ns.or_else(|| cm.as_ref().and_then(|cm| cm.req_times.map(|(_, last)| last))),
+        first_frame: first.map_or(0, |(frame, _)| frame),
+        last_frame: last_frame.unwrap_or(0),
+        outcome,
+        fatal,
+        cm,
+        is_mirrored,
+        a_to_b: direction(there, service, is_mirrored, b_requests_lost),
+        b_to_a: direction(back, service, is_mirrored, a_requests_lost),
+    }
+}
+
+fn start_psn(direction: &Direction) -> Option<u32> {
+    let known = flag::STARTED | flag::START_KNOWN;
+    (direction.flags & known != 0).then(|| direction.start.get())
+}
+
+/// Two copies of nearly every frame are no fault of the network.
+fn is_mirrored(both: [&Direction; 2]) -> bool {
+    let copies = |d: &Direction| d.trouble.as_ref().map_or(0, |t| t.duplicate_frames);
+    let (copies, packets) = both.iter().fold((0u64, 0u64), |(copied, all), d| {
+        (copied.saturating_add(copies(d)), all.saturating_add(d.packets))
+    });
+    packets >= 8 && copies.saturating_mul(5) >= packets.saturating_mul(2)
+}
+
+fn outcome(conn: &Conn, end_of_capture: Option<u64>) -> Outcome {
+    let [there, back] = &conn.dirs;
+    if let Some(cm) = &conn.cm {
+        if conn.packets() == 0 && !cm.is_answered() {
+            return Outcome::Unanswered;
+        }
+        if cm.rejected.is_some() || cm.sidr_status.is_some() {
+            return Outcome::Rejected;
+        }
+    }
+    if let Some(outcome) = [there, back].into_iter().find_map(|d| given_up(d, end_of_capture)) {
+        return outcome;
+    }
+    if conn.fatal.is_some() || conn.is_over() {
+        return Outcome::Closed;
+    }
+    let stalled = [there, back].into_iter().any(|d| is_stalled(d, end_of_capture));
+    match conn.service {
+        Service::Rc | Service::Xrc if !conn.is_paired() => Outcome::Unknown,
+        _ if stalled => Outcome::Stalled,
+        Service::Cnp => Outcome::Unknown,
+        _ => Outcome::Open,
+    }
+}
+
+/// Whether the requester of this direction repeated itself in vain and then fell silent.
+fn given_up(this: &Direction, end_of_capture: Option<u64>) -> Option<Outcome> {
+    let trouble = this.trouble.as_ref()?;
+    let (_, tries) = trouble.tries?;
+    let waits = this.has(flag::ANSWER_DUE) || trouble.rnr.is_some();
+    if !waits || tries < GIVEN_UP {
+        return None;
+    }
+    let silence = end_of_capture?.saturating_sub(this.last_time?);
+    // The waits between tries are alike: twice the longest silence so far is one too many.
+    let longest = this.times.as_ref().map_or(0, |times| times.max_idle);
+    Some(if silence > longest.saturating_mul(2).max(1) {
+        Outcome::RetryExceeded
+    } else {
+        Outcome::Stalled
+    })
+}
+
+fn is_stalled(this: &Direction, end_of_capture: Option<u64>) -> bool {
+    this.has(flag::ANSWER_DUE)
+        && this
+            .last_time
+            .zip(end_of_capture)
+            .is_some_and(|(last, end)| end.saturating_sub(last) > PATIENCE)
+}
+
+/// What one connection tells of another: hosts give up after the same number of tries. So a
+/// connection that the capture leaves at that number has been given up as well.
+pub(super) fn compare(connections: &mut [Connection]) {
+    let tries = |c: &Connection| {
+        [(c.a.addr, &c.a_to_b), (c.b.addr, &c.b_to_a)]
+            .into_iter()
+            .find_map(|(host, dir)| Some((host, dir.unanswered_tries?, dir.is_rnr_pending)))
+    };
+    let given_up: Vec<_> = connections
+        .iter()
+        .filter(|c| c.outcome == Outcome::RetryExceeded)
+        .filter_map(tries)
+        .take(1024)
+        .collect();
+    for connection in connections.iter_mut().filter(|c| c.outcome == Outcome::Stalled) {
+        if tries(connection).is_some_and(|known| given_up.contains(&known)) {
+            connection.outcome = Outcome::RetryExceeded;
+        }
+    }
+}
+
+fn direction(
+    this: Direction,
+    service: Service,
+    is_mirrored: bool,
+    requests_lost: bool,
+) -> DirectionReport {
+    let udp_src_ports = this.src_ports().to_vec();
+    let has_more_src_ports = this.has(flag::MORE_PORTS);
+    let is_timed = this.first_time.is_some();
+    let rate = this.rate;
+    let (_, most_in_flight) = this.in_flight;
+    let [send, write, read, atomic, flush] = this.messages.map(u64::from);
+    let data = this.ecn.map(u64::from);
+    let [data_dscps, ack_dscps, cnp_dscps] = this.dscps;
+    let mut report = DirectionReport {
+        packets: this.packets,
+        bytes: this.bytes,
+        payload_bytes: this.payload,
+        goodput_bytes: this.goodput,
+        messages: Messages { send, write, read, atomic, flush },
+        message_bytes: this.message_bytes,
+        acks: u64::from(this.acks),
+        ecn: EcnReport { data, ..EcnReport::default() },
+        p_key: this.p_key,
+        peak_millisecond_bytes: is_timed.then(|| u64::from(rate.peak_millisecond)),
+        peak_second_bytes: is_timed
+            .then(|| u64::from(rate.peak_second).saturating_mul(u64::from(SECOND_UNIT))),
+        max_in_flight_bytes: Some(u64::from(most_in_flight)).filter(|bytes| *bytes > 0),
+        udp_src_ports,
+        has_more_src_ports,
+        data_dscps,
+        ack_dscps,
+        cnp_dscps,
+        pcps: this.pcps,
+        ..DirectionReport::default()
+    };
+    if let Some(times) = this.times {
+        add_times(&mut report, *times);
+    }
+    if let Some(mut trouble) = this.trouble {
+        settle(&mut trouble, service == Service::Uc, requests_lost);
+        add_trouble(&mut report, *trouble, is_mirrored);
+    }
+    let [_, _, _, ce] = report.ecn.data;
+    report.ecn_ce = ce.saturating_add(report.ecn.ack_ce).saturating_add(report.ecn.cnp_ce);
+    report
+}
+
+fn add_times(report: &mut DirectionReport, times: Times) {
+    let told =
+        |durations: &super::timing::Durations| -> Option<Percentiles> { durations.percentiles() };
+    report.ack_latency_ns = told(&times.ack_latency);
+    report.completion_ns = told(&times.completion);
+    report.read_response_ns = told(&times.read_response);
+    report.max_idle_ns = Some(times.max_idle).filter(|idle| *idle > 0);
+}
+
+fn add_trouble(report: &mut DirectionReport, trouble: Trouble, is_mirrored: bool) {
+    let [psn, invalid, access, operational, other] = trouble.naks.map(u64::from);
+    report.retransmitted_packets = trouble.retransmitted;
+    // A copy that only the mirror made was never executed.
+    let copies = if is_mirrored { 0 } else { trouble.duplicate_frame_requests };
+    report.duplicate_requests = trouble.duplicate_requests.saturating_add(copies);
+    report.duplicate_packets = trouble.duplicate_frames;
+    report.out_of_order_packets = trouble.out_of_order;
+    report.max_reorder_depth = u64::from(trouble.max_reorder_depth);
+    report.reordered_after_capture = trouble.reordered_after;
+    report.loss = Loss {
+        before_capture: trouble.lost_before.saturating_add(trouble.lost_again),
+        after_capture: trouble.lost_after,
+        not_captured: trouble.not_captured,
+        unknown: trouble.lost_somewhere,
+    };
+    report.missing_psns = trouble
+        .lost_before
+        .saturating_add(trouble.not_captured)
+        .saturating_add(trouble.lost_somewhere);
+    report.retransmissions = Retransmissions {
+        nak_driven: u64::from(trouble.rounds_nak),
+        gap_driven: u64::from(trouble.rounds_gap),
+        rnr_driven: u64::from(trouble.rounds_rnr),
+        timeout_driven: u64::from(trouble.rounds_timeout),
+        go_back_n: u64::from(trouble.go_back_n),
+        selective: u64::from(trouble.selective),
+    };
+    report.naks = Naks {
+        psn_sequence_error: psn,
+        invalid_request: invalid,
+        remote_access_error: access,
+        remote_operational_error: operational,
+        other,
+    };
+    report.rnr_naks = u64::from(trouble.rnr_naks);
+    report.rnr_timer_ns = trouble.rnr_timer.map(|micros| u64::from(micros).saturating_mul(1000));
+    report.rnr_stall_ns = trouble.rnr_stall;
+    report.duplicate_acks = u64::from(trouble.duplicate_acks);
+    report.cnps = u64::from(trouble.cnps);
+    report.ecn.ack_ce = u64::from(trouble.ecn_ce_acks);
+    report.ecn.cnp_ce = u64::from(trouble.ecn_ce_cnps);
+    report.cnp_delay_ns = trouble.cnp_delay.percentiles();
+    report.icrc_bad = u64::from(trouble.icrc_bad);
+    report.ghost_packets = u64::from(trouble.ghosts);
+    report.opcode_sequence_errors = u64::from(trouble.sequence_errors);
+    report.length_errors = u64::from(trouble.length_errors);
+    report.p_key_changes = u64::from(trouble.p_key_changes);
+    report.unanswered_tries = trouble.tries.map(|(_, tries)| tries);
+    report.is_rnr_pending = trouble.rnr.is_some();
+    report.proofs = Proofs::into_list(trouble.proofs);
+}
+
+/// What was left open: gaps that nothing filled.
+fn settle(trouble: &mut Trouble, is_uc: bool, requests_lost: bool) {
+    // A repeated request or the response to it: as long as no request was lost otherwise, it was
+    // the response.
+    let either = trouble.lost_either;
+    let count = if requests_lost { &mut trouble.lost_somewhere } else { &mut trouble.lost_before };
+    *count = count.saturating_add(either);
+    let mut proofs = Vec::new();
+    for hole in trouble.request_holes.drain() {
+        let len = u64::from(hole.len);
+        if hole.asked_for && !is_uc {
+            trouble.lost_before = trouble.lost_before.saturating_add(len);
+            proofs.push((Event::LostBeforeCapture, hole.frame));
+        } else {
+            trouble.lost_somewhere = trouble.lost_somewhere.saturating_add(len);
+        }
+    }
+    // The requester did not ask for these responses again: it has them.
+    for hole in trouble.response_holes.drain().filter(|hole| hole.is_sure) {
+        trouble.not_captured = trouble.not_captured.saturating_add(u64::from(hole.len));
+        proofs.push((Event::NotCaptured, hole.frame));
+    }
+    for (event, frame) in proofs {
+        trouble.proofs.note(event, frame);
+    }
+}

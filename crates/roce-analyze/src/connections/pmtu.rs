@@ -1,0 +1,97 @@
+//! The path MTU of a connection, by what its packets show.
+
+/// Path MTUs there are, in bytes.
+const SIZES: [u32; 5] = [256, 512, 1024, 2048, 4096];
+
+/// What is known of the path MTU of a connection.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Pmtu {
+    /// By a First or Middle packet, or by how READ requests use up PSNs; 0 when not known.
+    seen: u16,
+    /// By the connection manager; 0 when not known.
+    agreed: u16,
+}
+
+impl Pmtu {
+    /// In bytes. What packets show goes before what was agreed.
+    pub(super) fn bytes(self) -> Option<u32> {
+        [self.seen, self.agreed].into_iter().find(|bytes| *bytes != 0).map(u32::from)
+    }
+
+    /// By packets alone.
+    pub(super) fn seen(self) -> Option<u32> {
+        Some(u32::from(self.seen)).filter(|bytes| *bytes != 0)
+    }
+
+    /// The connection manager says so.
+    pub(super) fn agree(&mut self, bytes: u32) {
+        self.agreed = u16::try_from(bytes).unwrap_or(0);
+    }
+
+    /// A First or Middle carries this much; returns whether that fits what was seen before.
+    #[inline]
+    pub(super) fn full_packet(&mut self, payload: u32) -> bool {
+        if u32::from(self.seen) == payload {
+            return true;
+        }
+        if self.seen == 0 && SIZES.contains(&payload) {
+            self.seen = u16::try_from(payload).unwrap_or(0);
+            return true;
+        }
+        false
+    }
+
+    /// A READ of `len` bytes used up `psns` PSNs: with which path MTU is that so?
+    pub(super) fn by_span(&mut self, len: u32, psns: u32) {
+        let mut fitting = SIZES.into_iter().filter(|size| span_of(len, *size) == psns);
+        if self.bytes().is_none()
+            && let (Some(size), None) = (fitting.next(), fitting.next())
+        {
+            self.seen = u16::try_from(size).unwrap_or(0);
+        }
+    }
+
+    /// How many PSNs a READ of `len` bytes takes; `None` when that depends on what is not known.
+    #[inline]
+    pub(super) fn span(self, len: u32) -> Option<u32> {
+        match self.bytes() {
+            Some(bytes) => Some(span_of(len, bytes)),
+            None if len <= 256 => Some(1),
+            None => None,
+        }
+    }
+}
+
+/// How many packets `len` bytes are.
+pub(super) fn span_of(len: u32, pmtu: u32) -> u32 {
+    len.div_ceil(pmtu.max(1)).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_read_takes_at_least_one_psn() {
+        assert_eq!((span_of(0, 1024), span_of(1024, 1024), span_of(1025, 1024)), (1, 1, 2));
+    }
+
+    #[test]
+    fn the_psns_of_a_read_tell_the_path_mtu() {
+        let mut pmtu = Pmtu::default();
+        assert_eq!((pmtu.span(256), pmtu.span(257)), (Some(1), None));
+        pmtu.by_span(300, 1); // 512 and up
+        assert_eq!(pmtu.bytes(), None);
+        pmtu.by_span(1200, 2);
+        assert_eq!((pmtu.bytes(), pmtu.span(8000)), (Some(1024), Some(8)));
+    }
+
+    #[test]
+    fn packets_go_before_what_was_agreed() {
+        let mut pmtu = Pmtu::default();
+        pmtu.agree(4096);
+        assert_eq!(pmtu.span(4096), Some(1));
+        assert!(pmtu.full_packet(1024) && !pmtu.full_packet(2048));
+        assert_eq!((pmtu.bytes(), pmtu.seen()), (Some(1024), Some(1024)));
+    }
+}

@@ -1,0 +1,451 @@
+//! The PSNs of requests: gaps, late packets, retransmissions, and what the responder had before.
+//!
+//! Two views are kept of one stream. `next` is what the capture has seen; `arrived` is what the
+//! responder waits for, were all that was captured to arrive. A NAK that asks for something
+//! before `arrived` therefore proves a loss behind the capture point, and one that asks for a
+//! hole in what was captured proves a loss before it.
+
+use roce_wire::{Psn, Service};
+
+use super::direction::{Direction, MAX_OPEN, MAX_PENDING, Open, Pending, flag};
+use super::holes::Hole;
+use super::pmtu::{Pmtu, span_of};
+use super::proof::Event;
+use super::seen::{Kind, Place, Seen};
+
+/// A PSN farther away than this has nothing to do with the stream, in PSNs.
+pub(super) const WINDOW: i32 = 1 << 16;
+/// How long a packet may be late when nothing tells it from a retransmission, in nanoseconds.
+const LATE: u64 = 10_000_000;
+/// How far apart the two copies of one frame may be when only time tells, in nanoseconds.
+const COPY: u64 = 500_000;
+/// The largest DMA length the standard allows, in bytes.
+const MAX_DMA_LEN: u32 = 1 << 31;
+
+/// Whether the packet belongs to what came before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Fit {
+    Yes,
+    /// The queue pair has begun anew: another connection by the same numbers.
+    Anew,
+}
+
+/// A request goes the way of `this`; answers come the way of `back`.
+#[inline]
+pub(super) fn request(
+    this: &mut Direction,
+    back: &mut Direction,
+    pmtu: &mut Pmtu,
+    seen: &Seen,
+) -> Fit {
+    if matches!(seen.place, Place::First | Place::Middle) {
+        learn_full_packet(this, pmtu, seen);
+    }
+    if let Some(trouble) = &mut this.trouble
+        && let Some((psn, len)) = trouble.unknown_span.take()
+    {
+        resolve_span(this, pmtu, (psn, len), seen.psn);
+    }
+    let span = span(this, *pmtu, seen);
+    if !this.has(flag::STARTED) {
+        start(this, seen);
+    }
+    let ahead = seen.psn.distance_from(this.next);
+    if ahead > WINDOW || (ahead < -WINDOW && seen.psn.distance_from(this.answered) < -WINDOW) {
+        return wild(this, seen, span);
+    }
+    if ahead >= 0 {
+        new_request(this, seen, span, ahead.unsigned_abs());
+    } else {
+        old_request(this, back, seen, span);
+    }
+    check_length(this, *pmtu, seen);
+    Fit::Yes
+}
+
+/// How many PSNs the request takes.
+#[inline]
+fn span(this: &mut Direction, pmtu: Pmtu, seen: &Seen) -> u32 {
+    if seen.kind != Kind::Read {
+        return 1;
+    }
+    let len = seen.dma_len.filter(|len| *len <= MAX_DMA_LEN).unwrap_or(0);
+    pmtu.span(len).unwrap_or_else(|| {
+        this.trouble().unknown_span = Some((seen.psn, len));
+        1
+    })
+}
+
+/// The packet after a READ of unknown length in PSNs tells it.
+#[cold]
+fn resolve_span(this: &mut Direction, pmtu: &mut Pmtu, (psn, len): (Psn, u32), next: Psn) {
+    if let Ok(psns) = u32::try_from(next.distance_from(psn)) {
+        pmtu.by_span(len, psns);
+    }
+    let known = pmtu.span(len);
+    // Between the least and the most it can be, the next request tells; it cannot be a gap.
+    let least = span_of(len, 4096);
+    let most = span_of(len, 256);
+    let told = u32::try_from(next.distance_from(psn)).unwrap_or(0).clamp(least, most);
+    read_takes(this, psn, known.unwrap_or(told));
+}
+
+/// The READ at `psn`, the last request so far, takes `span` PSNs.
+fn read_takes(this: &mut Direction, psn: Psn, span: u32) {
+    let end = psn.add(span);
+    if end.distance_from(this.next) > 0 {
+        if this.arrived == this.next {
+            this.arrived = end;
+        }
+        if this.due == this.next {
+            this.due = end;
+        }
+        if this.round == this.next {
+            this.round = end;
+        }
+        this.next = end;
+    }
+    if let Some(pending) = this.pending.back_mut()
+        && pending.end == psn.add(1)
+    {
+        pending.end = end;
+    }
+    if let Some(open) = this.open.back_mut()
+        && open.end == psn.add(1)
+    {
+        open.end = end;
+    }
+}
+
+/// The responses tell the path MTU: so many PSNs does the last READ take.
+pub(super) fn learn_from_response(this: &mut Direction, pmtu: &mut Pmtu, payload: u32) {
+    pmtu.full_packet(payload);
+    if let Some(trouble) = &mut this.trouble
+        && let Some((psn, len)) = trouble.unknown_span
+        && let Some(span) = pmtu.span(len)
+    {
+        trouble.unknown_span = None;
+        read_takes(this, psn, span);
+    }
+}
+
+fn learn_full_packet(this: &mut Direction, pmtu: &mut Pmtu, seen: &Seen) {
+    if !pmtu.full_packet(seen.payload) {
+        let trouble = this.trouble();
+        trouble.length_errors = trouble.length_errors.saturating_add(1);
+        trouble.proofs.note(Event::Length, seen.frame);
+    }
+}
+
+#[cold]
+fn start(this: &mut Direction, seen: &Seen) {
+    this.set(flag::STARTED, true);
+    // What the connection manager told is where it starts, when the capture has it from there.
+    let told = this.start;
+    let ahead = seen.psn.distance_from(told);
+    if this.has(flag::START_KNOWN) && (0..=WINDOW).contains(&ahead) {
+        this.set(flag::MESSAGE_UNKNOWN, false);
+    } else {
+        this.start = seen.psn;
+    }
+    let start = this.start;
+    (this.next, this.arrived, this.answered) = (start, start, start);
+    (this.round, this.responded, this.due) = (start, start, start);
+}
+
+/// A PSN from nowhere. Twice in a row, it is a new life of the queue pair.
+#[cold]
+fn wild(this: &mut Direction, seen: &Seen, span: u32) -> Fit {
+    let trouble = this.trouble();
+    if trouble.wild == Some(seen.psn) {
+        return Fit::Anew;
+    }
+    trouble.wild = Some(seen.psn.add(span));
+    trouble.ghosts = trouble.ghosts.saturating_add(1);
+    trouble.proofs.note(Event::Ghost, seen.frame);
+    Fit::Yes
+}
+
+/// A request that goes on where the last one ended, or `gap` PSNs behind.
+#[inline]
+fn new_request(this: &mut Direction, seen: &Seen, span: u32, gap: u32) {
+    if gap > 0 {
+        note_gap(this, seen, gap);
+    }
+    if this.has(flag::IN_ROUND) {
+        end_round(this);
+    }
+    if let Some(id) = seen.ip_id {
+        follow_ip_id(this, id);
+    }
+    this.next = seen.psn.add(span);
+    let in_order = this.arrived == seen.psn || seen.service == Service::Uc;
+    if in_order {
+        this.arrived = this.next;
+    }
+    expect_answer(this, seen, span, in_order, false);
+    follow_message(this, seen, gap == 0);
+    account(this, seen, span);
+}
+
+#[cold]
+fn note_gap(this: &mut Direction, seen: &Seen, gap: u32) {
+    let (start, frame, time) = (this.next, seen.frame, seen.time);
+    let trouble = this.trouble();
+    let hole = Hole { start, len: gap, frame, time, asked_for: false, is_sure: true };
+    if let Some(lost) = trouble.request_holes.add(hole) {
+        trouble.lost_somewhere = trouble.lost_somewhere.saturating_add(u64::from(lost.len));
+    }
+}
+
+#[inline]
+fn follow_ip_id(this: &mut Direction, id: u16) {
+    let step = id.wrapping_sub(this.ip_id).cast_signed();
+    let (forward, backward) = &mut this.ip_id_steps;
+    if this.next != this.start {
+        if step > 0 {
+            *forward = forward.saturating_add(1);
+        } else {
+            *backward = backward.saturating_add(1);
+        }
+    }
+    this.ip_id = id;
+}
+
+/// Notes which answers are to come. `arrives` is whether the responder would take the packet.
+#[inline]
+fn expect_answer(this: &mut Direction, seen: &Seen, span: u32, arrives: bool, is_repeat: bool) {
+    if seen.service == Service::Uc {
+        return;
+    }
+    let end = seen.psn.add(span);
+    let data = seen.kind.has_data_response();
+    if (seen.ack_req || data) && (!this.has(flag::ANSWER_DUE) || end.distance_from(this.due) > 0) {
+        this.due = end;
+        this.set(flag::ANSWER_DUE, true);
+    }
+    if data && arrives {
+        if this.pending.len() >= MAX_PENDING {
+            this.pending.pop_front();
+        }
+        this.pending.push_back(Pending { next: seen.psn, end, is_begun: false, is_repeat });
+    }
+}
+
+/// A request with a PSN that was passed over or seen before.
+#[cold]
+fn old_request(this: &mut Direction, back: &mut Direction, seen: &Seen, span: u32) {
+    let hole = this.trouble().request_holes.at(seen.psn).copied();
+    let is_first = hole.is_some();
+    match hole {
+        Some(hole) if is_late(this, seen, &hole) => {
+            let depth = this.next.distance_from(seen.psn).unsigned_abs();
+            let trouble = this.trouble();
+            trouble.out_of_order = trouble.out_of_order.saturating_add(1);
+            trouble.max_reorder_depth = trouble.max_reorder_depth.max(depth);
+            trouble.proofs.note(Event::OutOfOrder, seen.frame);
+        }
+        Some(_) => {
+            let trouble = this.trouble();
+            trouble.lost_before = trouble.lost_before.saturating_add(1);
+            trouble.proofs.note(Event::LostBeforeCapture, seen.frame);
+            retransmission(this, back, seen, span, true);
+        }
+        None if is_copy(this, seen, true) => {
+            let before = seen.psn.is_before(this.arrived);
+            note_copy(this, seen);
+            if before {
+                let trouble = this.trouble();
+                trouble.duplicate_frame_requests =
+                    trouble.duplicate_frame_requests.saturating_add(1);
+            }
+            return;
+        }
+        None => retransmission(this, back, seen, span, false),
+    }
+    let executed = seen.psn.is_before(this.arrived);
+    if executed && !is_first {
+        let trouble = this.trouble();
+        trouble.duplicate_requests = trouble.duplicate_requests.saturating_add(1);
+    }
+    let arrives = executed || seen.psn == this.arrived;
+    let end = seen.psn.add(span);
+    if seen.psn == this.arrived {
+        this.arrived = end;
+    }
+    if end.distance_from(this.next) > 0 {
+        this.next = end;
+    }
+    expect_answer(this, seen, span, arrives, executed);
+    if is_first {
+        this.trouble().request_holes.fill(seen.psn, span);
+        account(this, seen, span);
+    }
+}
+
+/// Whether the packet that fills a hole was sent before those that made the hole.
+fn is_late(this: &Direction, seen: &Seen, hole: &Hole) -> bool {
+    if this.ip_id_counts()
+        && let Some(id) = seen.ip_id
+    {
+        return id.wrapping_sub(this.ip_id).cast_signed() < 0;
+    }
+    if hole.asked_for || (this.has(flag::IN_ROUND) && this.round == seen.psn) {
+        return false;
+    }
+    match (hole.time, seen.time) {
+        (Some(then), Some(now)) => now.saturating_sub(then) < LATE,
+        _ => true,
+    }
+}
+
+/// Whether the frame was captured before. Where the IP identification counts, the ICRC is never
+/// the same twice; elsewhere only what follows at once is a copy.
+pub(super) fn is_copy(this: &Direction, seen: &Seen, is_request: bool) -> bool {
+    let Some(back) = this.same_frame(seen) else { return false };
+    if seen.ip_id.is_some() && this.ip_id_counts() {
+        return true;
+    }
+    if is_request
+        && this.trouble.as_ref().is_some_and(|t| !t.open_naks.is_empty() || t.rnr.is_some())
+    {
+        return false;
+    }
+    let soon = match (this.last_time, seen.time) {
+        (Some(last), Some(now)) => now.saturating_sub(last) < COPY,
+        _ => true,
+    };
+    back == 0 && soon
+}
+
+pub(super) fn note_copy(this: &mut Direction, seen: &Seen) {
+    let trouble = this.trouble();
+    trouble.duplicate_frames = trouble.duplicate_frames.saturating_add(1);
+    trouble.proofs.note(Event::DuplicateFrame, seen.frame);
+}
+
+/// The packet was sent before: why again, and what does that prove?
+fn retransmission(
+    this: &mut Direction,
+    back: &mut Direction,
+    seen: &Seen,
+    span: u32,
+    was_lost: bool,
+) {
+    let trouble = this.trouble();
+    trouble.retransmitted = trouble.retransmitted.saturating_add(1);
+    let goes_on = this.has(flag::IN_ROUND) && !seen.psn.is_before(this.round);
+    if !goes_on {
+        if this.has(flag::IN_ROUND) {
+            end_round(this);
+        }
+        super::rounds::begin(this, back, seen, was_lost);
+        this.set(flag::IN_ROUND, true);
+        this.trouble().skipped = None;
+    } else if this.round.is_before(seen.psn) {
+        let skipped = this.round;
+        this.trouble().skipped = Some(skipped);
+    }
+    this.round = seen.psn.add(span);
+    let psn = seen.psn;
+    for open in this.open.iter_mut().filter(|open| psn.is_before(open.end)) {
+        open.is_repeated = true;
+    }
+}
+
+fn end_round(this: &mut Direction) {
+    let whole = this.round == this.next;
+    let trouble = this.trouble();
+    let count = if whole { &mut trouble.go_back_n } else { &mut trouble.selective };
+    *count = count.saturating_add(1);
+    this.set(flag::IN_ROUND, false);
+}
+
+/// Holds the packet to the one before: messages are First, Middle …, Last, or Only.
+#[inline]
+fn follow_message(this: &mut Direction, seen: &Seen, contiguous: bool) {
+    let known = contiguous && !this.has(flag::MESSAGE_UNKNOWN);
+    let is_write = seen.kind == Kind::Write;
+    if known {
+        let open = this.has(flag::MESSAGE_OPEN);
+        let same = this.has(flag::MESSAGE_IS_WRITE) == is_write;
+        if open == seen.place.begins() || (open && !same) {
+            let trouble = this.trouble();
+            trouble.sequence_errors = trouble.sequence_errors.saturating_add(1);
+            trouble.proofs.note(Event::OpcodeSequence, seen.frame);
+        }
+    }
+    this.set(flag::MESSAGE_UNKNOWN, false);
+    this.set(flag::MESSAGE_OPEN, !seen.place.ends());
+    this.set(flag::MESSAGE_IS_WRITE, is_write);
+}
+
+/// Counts what is seen for the first time.
+#[inline]
+fn account(this: &mut Direction, seen: &Seen, span: u32) {
+    this.goodput = this.goodput.saturating_add(u64::from(seen.payload));
+    let (slot, bytes) = match seen.kind {
+        Kind::Send => (0, seen.payload),
+        Kind::Write => (1, seen.payload),
+        Kind::Read => (2, seen.dma_len.filter(|len| *len <= MAX_DMA_LEN).unwrap_or(0)),
+        Kind::Atomic => (3, 8),
+        _ => (4, 0),
+    };
+    this.message_bytes = this.message_bytes.saturating_add(u64::from(bytes));
+    if seen.place.ends()
+        && let Some(count) = this.messages.get_mut(slot)
+    {
+        *count = count.saturating_add(1);
+    }
+    if matches!(seen.service, Service::Rc | Service::Xrc)
+        && let Some(time) = seen.time
+    {
+        open_message(this, seen, span, time, bytes);
+    }
+}
+
+#[inline]
+fn open_message(this: &mut Direction, seen: &Seen, span: u32, time: u64, bytes: u32) {
+    let end = seen.psn.add(span);
+    if seen.kind != Kind::Read {
+        let (now, most) = &mut this.in_flight;
+        *now = now.saturating_add(bytes);
+        *most = (*most).max(*now);
+    }
+    if seen.place.begins() {
+        if this.open.len() >= MAX_OPEN {
+            this.open.pop_front();
+        }
+        this.open.push_back(Open {
+            end,
+            bytes,
+            first_time: time,
+            sending: 0,
+            is_whole: seen.place.ends(),
+            is_repeated: false,
+            is_read: seen.kind == Kind::Read,
+            is_begun: false,
+        });
+    } else if let Some(open) = this.open.iter_mut().find(|open| open.end == seen.psn) {
+        open.end = end;
+        open.bytes = open.bytes.saturating_add(bytes);
+        open.sending = u32::try_from(time.saturating_sub(open.first_time)).unwrap_or(u32::MAX);
+        open.is_whole |= seen.place.ends();
+    }
+}
+
+/// Payloads that no responder takes (IBA C9-92, C9-94).
+#[inline]
+fn check_length(this: &mut Direction, pmtu: Pmtu, seen: &Seen) {
+    let Some(pmtu) = pmtu.seen() else { return };
+    let wrong = match seen.place {
+        Place::Last => seen.payload == 0 || seen.payload > pmtu,
+        Place::Only => seen.payload > pmtu || seen.dma_len.is_some_and(|len| len > MAX_DMA_LEN),
+        Place::First | Place::Middle => false,
+    };
+    if wrong {
+        let trouble = this.trouble();
+        trouble.length_errors = trouble.length_errors.saturating_add(1);
+        trouble.proofs.note(Event::Length, seen.frame);
+    }
+}

@@ -1,0 +1,147 @@
+//! The beginning of a retransmission: what asked for it, and where the packet was lost.
+
+use roce_wire::Psn;
+
+use super::direction::{Direction, OpenNak, flag};
+use super::proof::Event;
+use super::seen::Seen;
+
+/// A retransmission begins with `seen`; `was_lost` says that its original is missing at the
+/// capture, so that the place of the loss is known.
+pub(super) fn begin(this: &mut Direction, back: &mut Direction, seen: &Seen, was_lost: bool) {
+    let psn = seen.psn;
+    let trouble = this.trouble();
+    trouble.tries = match trouble.tries {
+        Some((last, tries)) if last == psn => Some((psn, tries.saturating_add(1))),
+        _ => Some((psn, 2)),
+    };
+    let rnr = trouble.rnr.take();
+    let nak = take_nak(&mut trouble.open_naks, psn);
+    if let Some((_, since)) = rnr {
+        trouble.rounds_rnr = trouble.rounds_rnr.saturating_add(1);
+        trouble.proofs.note(Event::RetransmittedOnRnr, seen.frame);
+        if let (Some(since), Some(now)) = (since, seen.time) {
+            trouble.rnr_stall = trouble.rnr_stall.saturating_add(now.saturating_sub(since));
+        }
+    } else if nak.is_some() {
+        trouble.rounds_nak = trouble.rounds_nak.saturating_add(1);
+        trouble.proofs.note(Event::RetransmittedOnNak, seen.frame);
+    } else if was_answered_past(this, back, seen) {
+        on_gap(this, back, seen);
+    } else {
+        on_timeout(this, back, seen, was_lost);
+    }
+    note_lost_head(this, seen, rnr.map(|(psn, _)| psn).or(nak));
+    // What was asked for before comes again, in order, behind this request.
+    resolve_response_holes(back, seen);
+}
+
+/// The NAK that asked for this: the one for this very PSN, else the newest that is not settled.
+fn take_nak(naks: &mut Vec<OpenNak>, psn: Psn) -> Option<Psn> {
+    if let Some(at) = naks.iter().position(|nak| nak.psn == psn) {
+        // What was asked for before is void now.
+        naks.drain(..=at);
+        return Some(psn);
+    }
+    let newest = naks.iter().rev().find(|nak| !nak.is_void).map(|nak| nak.psn);
+    naks.clear();
+    newest
+}
+
+/// Whether the requester saw an answer to something later while this one's was missing. That it
+/// takes for a NAK (IBA 9.9.2.2: implied).
+fn was_answered_past(this: &Direction, back: &Direction, seen: &Seen) -> bool {
+    if !seen.kind.has_data_response() {
+        return false;
+    }
+    let after = seen.psn.add(1);
+    let hole = back.trouble.as_ref().is_some_and(|t| t.response_holes.at(seen.psn).is_some());
+    hole || after.is_before(this.answered) || after.is_before(this.responded)
+}
+
+fn on_gap(this: &mut Direction, back: &mut Direction, seen: &Seen) {
+    let trouble = this.trouble();
+    trouble.rounds_gap = trouble.rounds_gap.saturating_add(1);
+    trouble.proofs.note(Event::RetransmittedOnGap, seen.frame);
+    let lost = back.trouble();
+    if lost.response_holes.at(seen.psn).is_none() {
+        lost.lost_after = lost.lost_after.saturating_add(1);
+        lost.proofs.note(Event::LostAfterCapture, seen.frame);
+    }
+}
+
+fn on_timeout(this: &mut Direction, back: &mut Direction, seen: &Seen, was_lost: bool) {
+    let trouble = this.trouble();
+    trouble.rounds_timeout = trouble.rounds_timeout.saturating_add(1);
+    trouble.proofs.note(Event::RetransmittedOnTimeout, seen.frame);
+    if was_lost {
+        return;
+    }
+    if seen.psn.is_before(this.answered) {
+        // The capture has the answer; the requester has not.
+        let lost = back.trouble();
+        lost.lost_after = lost.lost_after.saturating_add(1);
+        lost.proofs.note(Event::LostAfterCapture, seen.frame);
+    } else if this.has(flag::ANSWER_DUE)
+        && seen.psn.is_before(this.due)
+        && seen.psn.is_before(this.arrived)
+    {
+        // Something here calls for an answer, and none came by: request or answer were lost on
+        // the far side. What the responder has is not known then.
+        let trouble = this.trouble();
+        trouble.lost_after = trouble.lost_after.saturating_add(1);
+        trouble.proofs.note(Event::LostAfterCapture, seen.frame);
+        this.arrived = if seen.psn.is_before(this.answered) { this.answered } else { seen.psn };
+        drop_pending(this, back, seen);
+    }
+}
+
+/// A requester begins with what it was asked for, or with the oldest request that has no answer.
+/// If the responder still waits for that one and the capture shows a later one first, the
+/// beginning of the retransmission was lost before the capture point, too.
+fn note_lost_head(this: &mut Direction, seen: &Seen, asked: Option<Psn>) {
+    let first = asked.unwrap_or(this.answered);
+    if this.arrived == first && first.is_before(seen.psn) {
+        let trouble = this.trouble();
+        trouble.lost_again = trouble.lost_again.saturating_add(1);
+        trouble.proofs.note(Event::LostBeforeCapture, seen.frame);
+    }
+}
+
+/// The requests that wait for responses are void: they are made again. Of those that were begun
+/// to be answered the rest is missing.
+fn drop_pending(this: &mut Direction, back: &mut Direction, seen: &Seen) {
+    while let Some(pending) = this.pending.pop_front() {
+        let missing = u64::try_from(pending.end.distance_from(pending.next)).unwrap_or(0);
+        if pending.is_begun && missing > 0 {
+            let lost = back.trouble();
+            lost.lost_before = lost.lost_before.saturating_add(missing);
+            lost.proofs.note(Event::LostBeforeCapture, seen.frame);
+        }
+    }
+}
+
+/// Responses that are asked for again were lost before the capture; those before them were not
+/// asked for, so the requester has them: only the capture has not.
+fn resolve_response_holes(back: &mut Direction, seen: &Seen) {
+    let Some(lost) = back.trouble.as_mut().filter(|t| !t.response_holes.is_empty()) else {
+        return;
+    };
+    let mut proofs = Vec::new();
+    for hole in lost.response_holes.drain() {
+        let wanted = u32::try_from(hole.start.add(hole.len).distance_from(seen.psn)).unwrap_or(0);
+        let wanted = u64::from(wanted.min(hole.len));
+        let had = u64::from(hole.len).saturating_sub(wanted);
+        if !hole.is_sure {
+            lost.lost_either = lost.lost_either.saturating_add(wanted);
+            continue;
+        }
+        lost.lost_before = lost.lost_before.saturating_add(wanted);
+        lost.not_captured = lost.not_captured.saturating_add(had);
+        let event = if wanted > 0 { Event::LostBeforeCapture } else { Event::NotCaptured };
+        proofs.push((event, hole.frame));
+    }
+    for (event, frame) in proofs {
+        lost.proofs.note(event, frame);
+    }
+}

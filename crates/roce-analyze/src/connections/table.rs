@@ -1,0 +1,141 @@
+//! The flow table: bounded, and the same cost for one connection as for a hundred thousand.
+
+use core::hash::BuildHasher;
+
+use hashbrown::HashTable;
+
+use super::connection::Conn;
+use super::key::FlowKey;
+
+/// A place in the table: which connection and which of its directions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct At(u32);
+
+impl At {
+    pub(super) fn new(slot: usize, dir: usize) -> Option<Self> {
+        let slot = u32::try_from(slot).ok()?.checked_mul(2)?;
+        Some(Self(slot | u32::from(dir == 1)))
+    }
+
+    pub(super) const fn slot(self) -> usize {
+        (self.0 >> 1) as usize
+    }
+
+    pub(super) const fn dir(self) -> usize {
+        (self.0 & 1) as usize
+    }
+}
+
+/// Connections by the keys of their flows.
+///
+/// The index holds places only; the keys stand in the connections, which are looked at anyway.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    slots: Vec<Option<Box<Conn>>>,
+    free: Vec<u32>,
+    index: HashTable<At>,
+    hasher: foldhash::fast::RandomState,
+    hand: usize,
+    len: usize,
+}
+
+impl Table {
+    /// How many connections there are.
+    pub(super) const fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    pub(super) fn find(&self, key: &FlowKey) -> Option<At> {
+        let hash = self.hasher.hash_one(key);
+        self.index.find(hash, |at| self.key_at(*at) == Some(key)).copied()
+    }
+
+    #[inline]
+    fn key_at(&self, at: At) -> Option<&FlowKey> {
+        self.slots.get(at.slot())?.as_ref()?.dirs.get(at.dir())?.key.as_ref()
+    }
+
+    #[inline]
+    pub(super) fn get(&self, slot: usize) -> Option<&Conn> {
+        self.slots.get(slot)?.as_deref()
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, slot: usize) -> Option<&mut Conn> {
+        self.slots.get_mut(slot)?.as_deref_mut()
+    }
+
+    /// Adds a connection under the keys it has. Whoever had them before must be gone.
+    pub(super) fn add(&mut self, conn: Conn) -> Option<usize> {
+        let slot = match self.free.pop() {
+            Some(slot) => usize::try_from(slot).ok()?,
+            None => {
+                self.slots.push(None);
+                self.slots.len().checked_sub(1)?
+            }
+        };
+        *self.slots.get_mut(slot)? = Some(Box::new(conn));
+        self.len = self.len.saturating_add(1);
+        self.enter(slot, 0);
+        self.enter(slot, 1);
+        Some(slot)
+    }
+
+    /// Puts the key of a direction into the index.
+    pub(super) fn enter(&mut self, slot: usize, dir: usize) {
+        let Some(at) = At::new(slot, dir) else { return };
+        let Some(key) = self.key_at(at).copied() else { return };
+        let Self { slots, index, hasher, .. } = self;
+        let hash_of = |at: &At| {
+            let conn = slots.get(at.slot()).and_then(Option::as_ref);
+            let key = conn.and_then(|conn| conn.dirs.get(at.dir())?.key.as_ref());
+            key.map_or(0, |key| hasher.hash_one(key))
+        };
+        index.insert_unique(hasher.hash_one(key), at, hash_of);
+    }
+
+    /// Takes a connection and its keys out.
+    pub(super) fn remove(&mut self, slot: usize) -> Option<Box<Conn>> {
+        for dir in [0, 1] {
+            self.leave(slot, dir);
+        }
+        let conn = self.slots.get_mut(slot)?.take()?;
+        self.free.extend(u32::try_from(slot).ok());
+        self.len = self.len.saturating_sub(1);
+        Some(conn)
+    }
+
+    /// Takes the key of a direction out of the index.
+    pub(super) fn leave(&mut self, slot: usize, dir: usize) {
+        let Some(at) = At::new(slot, dir) else { return };
+        let Some(key) = self.key_at(at) else { return };
+        let hash = self.hasher.hash_one(key);
+        if let Ok(entry) = self.index.find_entry(hash, |other| *other == at) {
+            entry.remove();
+        }
+    }
+
+    /// The connection that was not seen for about the longest time.
+    pub(super) fn oldest(&mut self) -> Option<usize> {
+        // Two rounds: the first may find all of them recent and clears that.
+        for _ in 0..self.slots.len().saturating_mul(2) {
+            self.hand = self.hand.checked_add(1).filter(|h| *h < self.slots.len()).unwrap_or(0);
+            if let Some(conn) = self.slots.get_mut(self.hand).and_then(Option::as_deref_mut) {
+                if !conn.is_recent {
+                    return Some(self.hand);
+                }
+                conn.is_recent = false;
+            }
+        }
+        None
+    }
+
+    /// All that are left, in no order.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = Box<Conn>> + '_ {
+        self.index.clear();
+        self.free.clear();
+        self.len = 0;
+        self.slots.drain(..).flatten()
+    }
+}

@@ -1,0 +1,133 @@
+//! What is counted of all frames, so that each is accounted for once.
+
+use roce_wire::{Addr, Ecn, IcrcFault};
+
+/// Where every frame went. The counts of packets add up to `frames`.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Totals {
+    /// All frames that were observed.
+    pub frames: u64,
+    /// Packets of connections, also of those that were evicted.
+    pub connection_packets: u64,
+    /// Management datagrams: to queue pair 1, or 0 on InfiniBand.
+    pub management: u64,
+    /// RoCE packets whose headers the capture cut.
+    pub cut_headers: u64,
+    /// Packets with a bad ICRC that fit no connection.
+    pub icrc_bad_elsewhere: u64,
+    /// Packets that were refused because the table of connections can hold none.
+    pub refused: u64,
+    /// Frames with the port or Ethertype of RoCE that are not RoCE.
+    pub not_roce: u64,
+    /// Frames of priority flow control.
+    pub pfc: u64,
+    /// 802.3x PAUSE frames.
+    pub pause: u64,
+    /// All other frames.
+    pub other: u64,
+    /// RoCE packets by version: v1, v2 over IPv4, v2 over IPv6, InfiniBand.
+    pub carriers: [u64; 4],
+    /// Frames that the capture cut.
+    pub cut_frames: u64,
+    /// ICRC right, wrong or missing, not to be checked.
+    pub icrc: [u64; 3],
+    /// Packets with data by ECN codepoint: Not-ECT, ECT(1), ECT(0), CE.
+    pub data_ecn: [u64; 4],
+    /// First and last time, in nanoseconds.
+    pub times: Option<(u64, u64)>,
+    /// The largest frame seen, of any kind, in bytes on the wire.
+    pub largest_frame: u64,
+    /// Flow control by priority.
+    pub pfc_priorities: [PfcPriority; 8],
+    /// Frames of 802.3x PAUSE, the first ten.
+    pub pause_frames: Vec<u64>,
+    /// Frames with a reserved opcode or TVer, the first ten: stacks have crashed on such.
+    pub reserved_opcode_frames: Vec<u64>,
+    /// How many of those there were.
+    pub reserved_opcodes: u64,
+    /// Hosts whose packets have a bad ICRC, up to 64.
+    pub bad_icrc: Vec<BadIcrc>,
+    /// Frames to queue pair 1 with another Q_Key than the well-known one.
+    pub wrong_gsi_q_key: Vec<u64>,
+    /// ICMP errors that say that port 4791 is unreachable: the host that says so, and the frame.
+    pub unreachable: Vec<(Addr, u64)>,
+}
+
+/// Priority flow control of one priority.
+#[derive(Clone, Debug, Default)]
+pub struct PfcPriority {
+    /// Frames that pause it.
+    pub pauses: u64,
+    /// Frames that let it go on.
+    pub resumes: u64,
+    /// The sum of the times asked for, in quanta of 512 bit times.
+    pub quanta: u64,
+    /// The most pause frames in one second.
+    pub peak_per_second: u64,
+    /// The first ten frames.
+    pub frames: Vec<u64>,
+    pub(super) second: u64,
+    pub(super) in_second: u64,
+}
+
+/// The packets of one host with a bad ICRC.
+#[derive(Clone, Debug)]
+pub struct BadIcrc {
+    /// The host that sent them.
+    pub host: Addr,
+    /// How many.
+    pub count: u64,
+    /// What may be wrong with them, and with how many.
+    pub faults: Vec<(IcrcFault, u64)>,
+    /// The first ten frames.
+    pub frames: Vec<u64>,
+}
+
+/// How many frames are listed as proof.
+pub(super) const MAX_FRAMES: usize = 10;
+
+/// Adds a frame to a list of proofs that has room.
+pub(super) fn list(frames: &mut Vec<u64>, frame: u64) {
+    if frames.len() < MAX_FRAMES {
+        frames.push(frame);
+    }
+}
+
+impl Totals {
+    /// Whether every frame is accounted for once.
+    #[must_use]
+    pub fn is_conserved(&self) -> bool {
+        let parts = [
+            self.connection_packets,
+            self.management,
+            self.cut_headers,
+            self.icrc_bad_elsewhere,
+            self.refused,
+            self.not_roce,
+            self.pfc,
+            self.pause,
+            self.other,
+        ];
+        parts.iter().fold(0u64, |sum, part| sum.saturating_add(*part)) == self.frames
+    }
+
+    /// Packets of RoCE and InfiniBand.
+    #[must_use]
+    pub fn roce_packets(&self) -> u64 {
+        self.carriers.iter().fold(0u64, |sum, part| sum.saturating_add(*part))
+    }
+
+    pub(super) fn count_time(&mut self, time: u64) {
+        self.times = Some(match self.times {
+            Some((first, last)) => (first.min(time), last.max(time)),
+            None => (time, time),
+        });
+    }
+
+    pub(super) fn count_ecn(&mut self, ecn: Ecn) {
+        if let Some(count) = self.data_ecn.get_mut(usize::from(ecn.bits())) {
+            *count = count.saturating_add(1);
+        }
+    }
+}

@@ -1,0 +1,458 @@
+//! The tracker: takes frames one by one, and says in the end what happened.
+
+use std::collections::VecDeque;
+
+use roce_wire::{Content, Frame, IcrcFault, IcrcState, Net, Packet, Pfc, Qpn, Reject};
+
+use super::cm_track::CmTable;
+use super::connection::Conn;
+use super::key::FlowKey;
+use super::outcome;
+use super::pairing::Unpaired;
+use super::report::{Connection, Evicted, Report};
+use super::requests::Fit;
+use super::seen::{Kind, Seen};
+use super::table::{At, Table};
+use super::timing::Budget;
+use super::totals::{BadIcrc, Totals, list};
+use super::unreachable;
+
+/// What a tracker may use, and how it is to look at frames.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Config {
+    /// Most connections that are remembered, ended ones included; the oldest give way.
+    pub max_connections: usize,
+    /// Most histograms. One takes about 10 kB, a connection may want six.
+    pub max_histograms: u32,
+    /// Whether the ICRC is checked.
+    pub check_icrc: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { max_connections: 1_000_000, max_histograms: 16_384, check_icrc: true }
+    }
+}
+
+impl Config {
+    /// The same with room for other many connections.
+    #[must_use]
+    pub const fn with_max_connections(self, max_connections: usize) -> Self {
+        Self { max_connections, ..self }
+    }
+
+    /// The same with room for other many histograms.
+    #[must_use]
+    pub const fn with_max_histograms(self, max_histograms: u32) -> Self {
+        Self { max_histograms, ..self }
+    }
+
+    /// The same with or without a check of the ICRC.
+    #[must_use]
+    pub const fn with_check_icrc(self, check_icrc: bool) -> Self {
+        Self { check_icrc, ..self }
+    }
+}
+
+/// How many hosts with a bad ICRC are told apart.
+const MAX_BAD_HOSTS: usize = 64;
+
+/// Watches the connections of one capture.
+///
+/// ```
+/// use roce_analyze::connections::{Config, Tracker};
+/// use roce_wire::{Frame, Link, Ports};
+///
+/// let mut tracker = Tracker::new(Config::default());
+/// let bytes = [0u8; 60];
+/// let frame = Frame::parse(Link::Ethernet, &bytes, bytes.len(), &Ports::default());
+/// tracker.observe(&frame, 1, Some(1_000));
+/// let report = tracker.finish();
+/// assert_eq!((report.totals.frames, report.connections.len()), (1, 0));
+/// ```
+#[derive(Debug)]
+pub struct Tracker {
+    config: Config,
+    table: Table,
+    unpaired: Unpaired,
+    cm: CmTable,
+    /// Those that are over, whose numbers may be used again.
+    finished: VecDeque<Connection>,
+    totals: Totals,
+    evicted: Evicted,
+    budget: Budget,
+    next_id: u64,
+}
+
+impl Tracker {
+    /// A tracker that has seen nothing.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            table: Table::default(),
+            unpaired: Unpaired::default(),
+            cm: CmTable::default(),
+            finished: VecDeque::new(),
+            totals: Totals::default(),
+            evicted: Evicted::default(),
+            budget: Budget(config.max_histograms),
+            next_id: 1,
+        }
+    }
+
+    /// Takes a frame: its number, from 1, and its time in nanoseconds since the epoch.
+    ///
+    /// Frames come in the order of the capture. Those that are not RoCE count too: flow control
+    /// and errors about RoCE tell something.
+    pub fn observe(&mut self, frame: &Frame<'_>, number: u64, time_ns: Option<u64>) {
+        let icrc = if self.config.check_icrc { frame.icrc_state() } else { None };
+        self.observe_checked(frame, number, time_ns, icrc);
+    }
+
+    /// The same with an ICRC that was checked before; `None` when it was not.
+    pub fn observe_checked(
+        &mut self,
+        frame: &Frame<'_>,
+        number: u64,
+        time_ns: Option<u64>,
+        icrc: Option<IcrcState>,
+    ) {
+        let totals = &mut self.totals;
+        totals.frames = totals.frames.saturating_add(1);
+        totals.cut_frames = totals.cut_frames.saturating_add(u64::from(frame.is_cut()));
+        let len = u64::try_from(frame.wire_len()).unwrap_or(u64::MAX);
+        totals.largest_frame = totals.largest_frame.max(len);
+        if let Some(time) = time_ns {
+            totals.count_time(time);
+        }
+        match &frame.content {
+            Content::Packet(net, packet) => {
+                let icrc = icrc.unwrap_or(IcrcState::Unchecked);
+                self.packet(frame, (net, packet), (number, time_ns), icrc);
+            }
+            Content::NoBth(no_bth) => {
+                totals.cut_headers = totals.cut_headers.saturating_add(1);
+                count_carrier(totals, no_bth.carrier);
+            }
+            Content::Pfc(pfc) => count_pfc(totals, pfc, number, time_ns),
+            Content::Pause(_) => {
+                totals.pause = totals.pause.saturating_add(1);
+                list(&mut totals.pause_frames, number);
+            }
+            Content::Rejected(_) => totals.not_roce = totals.not_roce.saturating_add(1),
+            Content::Other(_) => {
+                totals.other = totals.other.saturating_add(1);
+                self.other(frame, number);
+            }
+        }
+    }
+
+    fn packet(
+        &mut self,
+        frame: &Frame<'_>,
+        (net, packet): (&Net<'_>, &Packet<'_>),
+        (number, time): (u64, Option<u64>),
+        icrc: IcrcState,
+    ) {
+        if let Some(reject) = frame.rejection() {
+            self.totals.not_roce = self.totals.not_roce.saturating_add(1);
+            if matches!(reject, Reject::UnknownOpcode | Reject::BadTver) {
+                self.totals.reserved_opcodes = self.totals.reserved_opcodes.saturating_add(1);
+                list(&mut self.totals.reserved_opcode_frames, number);
+            }
+            return;
+        }
+        count_carrier(&mut self.totals, net.carrier());
+        let key = FlowKey::of(frame, net, packet);
+        let fault = self.count_icrc(frame, &key, number, icrc);
+        let Some(mut seen) = Seen::of(frame, (net, packet), (number, time), icrc) else {
+            // A vendor's own opcode on InfiniBand.
+            self.totals.refused = self.totals.refused.saturating_add(1);
+            return;
+        };
+        seen.is_known_fault = fault.is_some_and(|fault| fault != IcrcFault::Unknown);
+        seen.is_accepted_fault = fault == Some(IcrcFault::SoftRoceFlush);
+        if seen.is_data()
+            && let Some(ecn) = seen.ecn()
+        {
+            self.totals.count_ecn(ecn);
+        }
+        if packet.bth.dest_qp() == Qpn::GSI || packet.bth.dest_qp() == Qpn::SMI {
+            self.management(packet, &key, &seen);
+        } else {
+            self.flow(key, &seen);
+        }
+    }
+
+    /// Counts the state of the ICRC; says what is wrong with a wrong one.
+    #[inline]
+    fn count_icrc(
+        &mut self,
+        frame: &Frame<'_>,
+        key: &FlowKey,
+        number: u64,
+        icrc: IcrcState,
+    ) -> Option<IcrcFault> {
+        let [ok, bad, unchecked] = &mut self.totals.icrc;
+        match icrc {
+            IcrcState::Ok => *ok = ok.saturating_add(1),
+            IcrcState::Unchecked => *unchecked = unchecked.saturating_add(1),
+            IcrcState::Bad => {
+                *bad = bad.saturating_add(1);
+                return Some(self.note_bad_icrc(frame, key, number));
+            }
+        }
+        None
+    }
+
+    #[cold]
+    fn note_bad_icrc(&mut self, frame: &Frame<'_>, key: &FlowKey, number: u64) -> IcrcFault {
+        let fault = IcrcFault::of(frame).unwrap_or(IcrcFault::Unknown);
+        let host = key.src();
+        let hosts = &mut self.totals.bad_icrc;
+        let at = hosts.iter().position(|bad| bad.host == host).or_else(|| {
+            (hosts.len() < MAX_BAD_HOSTS).then(|| {
+                hosts.push(BadIcrc { host, count: 0, faults: Vec::new(), frames: Vec::new() });
+                hosts.len().saturating_sub(1)
+            })
+        });
+        if let Some(bad) = at.and_then(|at| hosts.get_mut(at)) {
+            bad.count = bad.count.saturating_add(1);
+            list(&mut bad.frames, number);
+            match bad.faults.iter_mut().find(|(known, _)| *known == fault) {
+                Some((_, count)) => *count = count.saturating_add(1),
+                None => bad.faults.push((fault, 1)),
+            }
+        }
+        fault
+    }
+
+    fn management(&mut self, packet: &Packet<'_>, key: &FlowKey, seen: &Seen) {
+        self.totals.management = self.totals.management.saturating_add(1);
+        if seen.icrc == IcrcState::Bad && !seen.is_known_fault {
+            return;
+        }
+        if seen.q_key.is_some_and(|q_key| q_key != roce_wire::QKey::GSI.get()) {
+            list(&mut self.totals.wrong_gsi_q_key, seen.frame);
+        }
+        self.connection_manager(packet, key, seen);
+    }
+
+    /// A packet of a connection.
+    #[inline]
+    fn flow(&mut self, key: FlowKey, seen: &Seen) {
+        let at = match self.table.find(&key) {
+            Some(at) => at,
+            None => match self.new_flow(key, seen) {
+                Some(at) => at,
+                None => return,
+            },
+        };
+        let at = if self.must_pair(at, seen) { self.try_to_pair(at, seen) } else { at };
+        let Some(conn) = self.table.get_mut(at.slot()) else { return };
+        if conn.observe(at.dir(), seen, &mut self.budget) == Fit::Anew {
+            self.begin_anew(at, seen);
+        }
+        self.totals.connection_packets = self.totals.connection_packets.saturating_add(1);
+    }
+
+    /// A flow of which nothing was seen before.
+    #[cold]
+    fn new_flow(&mut self, key: FlowKey, seen: &Seen) -> Option<At> {
+        if seen.icrc == IcrcState::Bad && !seen.is_known_fault {
+            // Its numbers may be what is wrong.
+            let count = &mut self.totals.icrc_bad_elsewhere;
+            *count = count.saturating_add(1);
+            return None;
+        }
+        let there = key.datagram_back().and_then(|back| self.table.find(&back));
+        if let Some(back) = there {
+            return self.complete_datagram(key, back);
+        }
+        self.make_room();
+        let id = self.take_id();
+        let slot = self.table.add(Conn::new(id, [Some(key), None], seen.service));
+        let Some(slot) = slot else {
+            self.totals.refused = self.totals.refused.saturating_add(1);
+            return None;
+        };
+        self.unpaired.add(key.hosts(), slot);
+        self.table.find(&key)
+    }
+
+    /// Whether now is a time to look for the other direction: with the first packets, and with
+    /// answers, ever more rarely.
+    #[inline]
+    fn must_pair(&self, at: At, seen: &Seen) -> bool {
+        let Some(conn) = self.table.get(at.slot()) else { return false };
+        if conn.is_paired() || seen.icrc == IcrcState::Bad {
+            return false;
+        }
+        let packets = conn.packets();
+        packets == 0
+            || (matches!(seen.kind, Kind::Ack | Kind::AtomicAck | Kind::ReadResponse)
+                && (packets < 16 || packets.is_power_of_two()))
+    }
+
+    #[cold]
+    fn try_to_pair(&mut self, at: At, seen: &Seen) -> At {
+        let Some(pair) = self.unpaired.find(&self.table, at, seen) else { return at };
+        // The one that was there first keeps its number.
+        let (first, second) = if pair.is_older(&self.table, at.slot()) {
+            (pair.slot, at.slot())
+        } else {
+            (at.slot(), pair.slot)
+        };
+        let hosts = self.table.get(first).and_then(|conn| conn.dirs[0].key).map(|k| k.hosts());
+        if let Some(hosts) = hosts {
+            self.unpaired.remove(&hosts, first);
+            self.unpaired.remove(&hosts, second);
+        }
+        let Some(taken) = self.table.remove(second) else { return at };
+        let Some(conn) = self.table.get_mut(first) else { return at };
+        let [taken, _] = taken.dirs;
+        let key = taken.key;
+        conn.dirs[1] = taken;
+        conn.pairing = Some((pair.by, pair.confidence));
+        self.table.enter(first, 1);
+        key.filter(|_| second == at.slot())
+            .and_then(|key| self.table.find(&key))
+            .unwrap_or_else(|| At::new(first, 0).unwrap_or(at))
+    }
+
+    /// The way back of a datagram flow.
+    fn complete_datagram(&mut self, key: FlowKey, back: At) -> Option<At> {
+        let conn = self.table.get_mut(back.slot())?;
+        conn.dirs[1].key = Some(key);
+        conn.pairing = Some((super::report::LearnedFrom::Datagram, 100));
+        self.table.enter(back.slot(), 1);
+        self.unpaired.remove(&key.hosts(), back.slot());
+        self.table.find(&key)
+    }
+
+    /// The queue pair of a connection that is over, or far from where it was, is used again.
+    #[cold]
+    fn begin_anew(&mut self, at: At, seen: &Seen) {
+        let Some(old) = self.table.remove(at.slot()) else { return };
+        let keys = [old.dirs[0].key, old.dirs[1].key];
+        let (service, pairing) = (old.service, old.pairing);
+        if let Some(key) = keys[0] {
+            self.unpaired.remove(&key.hosts(), at.slot());
+        }
+        self.retire(old);
+        self.make_room();
+        let id = self.take_id();
+        let mut conn = Conn::new(id, keys, service);
+        conn.pairing = pairing;
+        conn.observe(at.dir(), seen, &mut self.budget);
+        let slot = self.table.add(conn);
+        if let (Some(slot), Some(key), None) = (slot, keys[0], keys[1]) {
+            self.unpaired.add(key.hosts(), slot);
+        }
+    }
+
+    pub(super) fn take_id(&mut self) -> u64 {
+        let id = self.next_id;
+        self.next_id = id.saturating_add(1);
+        id
+    }
+
+    /// A connection is over: what is left of it is its report.
+    pub(super) fn retire(&mut self, conn: Box<Conn>) {
+        self.cm.forget(&conn);
+        self.finished.push_back(outcome::report(*conn, self.totals.times));
+    }
+
+    /// Whatever is about to be added, there is room for it.
+    pub(super) fn make_room(&mut self) {
+        let max = self.config.max_connections.max(1);
+        while self.table.len().saturating_add(self.finished.len()) >= max {
+            let packets = if let Some(oldest) = self.finished.pop_front() {
+                oldest.packets()
+            } else if let Some(conn) = self.table.oldest().and_then(|s| self.table.remove(s)) {
+                self.cm.forget(&conn);
+                conn.packets()
+            } else {
+                return;
+            };
+            self.evicted.connections = self.evicted.connections.saturating_add(1);
+            self.evicted.packets = self.evicted.packets.saturating_add(packets);
+        }
+    }
+
+    /// What has nothing to do with RoCE but may speak of it.
+    fn other(&mut self, frame: &Frame<'_>, number: u64) {
+        if let Some(error) = unreachable::of(frame) {
+            self.note_unreachable(&error, number);
+        }
+    }
+
+    /// How many connections are being watched or were, and are remembered.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.table.len().saturating_add(self.finished.len())
+    }
+
+    /// Whether there is no connection yet.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What was found.
+    #[must_use]
+    pub fn finish(mut self) -> Report {
+        let times = self.totals.times;
+        let mut connections: Vec<Connection> = self.finished.into();
+        connections.extend(self.table.drain().map(|conn| outcome::report(*conn, times)));
+        connections.sort_unstable_by_key(|conn| conn.id);
+        // Flows that turned out to be the other direction of a connection leave gaps.
+        for (id, connection) in (1..).zip(&mut connections) {
+            connection.id = id;
+        }
+        outcome::compare(&mut connections);
+        Report { connections, totals: self.totals, evicted: self.evicted }
+    }
+
+    pub(super) const fn parts(&mut self) -> (&mut Table, &mut Unpaired, &mut CmTable, &mut Totals) {
+        (&mut self.table, &mut self.unpaired, &mut self.cm, &mut self.totals)
+    }
+}
+
+#[inline]
+fn count_carrier(totals: &mut Totals, carrier: roce_wire::Carrier) {
+    let [v1, v2_ipv4, v2_ipv6, infiniband] = &mut totals.carriers;
+    let count = match carrier {
+        roce_wire::Carrier::V1 => v1,
+        roce_wire::Carrier::V2Ipv4 => v2_ipv4,
+        roce_wire::Carrier::V2Ipv6 => v2_ipv6,
+        roce_wire::Carrier::InfiniBand => infiniband,
+    };
+    *count = count.saturating_add(1);
+}
+
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
+
+fn count_pfc(totals: &mut Totals, pfc: &Pfc, number: u64, time: Option<u64>) {
+    totals.pfc = totals.pfc.saturating_add(1);
+    let second = time.map_or(0, |time| time / NANOS_PER_SECOND);
+    for (bit, (priority, quanta)) in totals.pfc_priorities.iter_mut().zip(pfc.times()).enumerate() {
+        if pfc.enabled() >> bit & 1 == 0 {
+            continue;
+        }
+        list(&mut priority.frames, number);
+        if quanta == 0 {
+            priority.resumes = priority.resumes.saturating_add(1);
+            continue;
+        }
+        priority.pauses = priority.pauses.saturating_add(1);
+        priority.quanta = priority.quanta.saturating_add(u64::from(quanta));
+        if priority.second != second {
+            (priority.second, priority.in_second) = (second, 0);
+        }
+        priority.in_second = priority.in_second.saturating_add(1);
+        priority.peak_per_second = priority.peak_per_second.max(priority.in_second);
+    }
+}

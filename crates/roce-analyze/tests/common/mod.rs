@@ -1,0 +1,80 @@
+//! Captures of the fixtures folder, read by the plainest reader that does.
+#![allow(dead_code, reason = "not every test uses all of it")]
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may be blunt"
+)]
+
+use std::path::PathBuf;
+
+use roce_analyze::connections::{Config, Report, Tracker};
+use roce_wire::{Frame, Link, Ports};
+
+/// One record of a capture.
+#[derive(Clone)]
+pub(crate) struct Record {
+    pub(crate) time_ns: u64,
+    pub(crate) wire_len: usize,
+    pub(crate) bytes: Vec<u8>,
+}
+
+fn fixture(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(name)
+}
+
+/// The records of a little-endian pcap file with Ethernet frames.
+pub(crate) fn records(name: &str) -> Vec<Record> {
+    let path = fixture(name);
+    let file = std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
+    let scale = match word(0) {
+        0xa1b2_c3d4 => 1000,
+        0xa1b2_3c4d => 1,
+        other => panic!("{name}: magic {other:#x}"),
+    };
+    assert_eq!(word(20), 1, "{name}: link type");
+    let (mut at, mut records) = (24, Vec::new());
+    while at < file.len() {
+        let [seconds, fraction, captured, wire] = [0, 4, 8, 12].map(|o| word(at + o) as usize);
+        at += 16;
+        records.push(Record {
+            time_ns: seconds as u64 * 1_000_000_000 + fraction as u64 * scale,
+            wire_len: wire,
+            bytes: file[at..at + captured].to_vec(),
+        });
+        at += captured;
+    }
+    records
+}
+
+/// What a tracker says of records, numbered from 1.
+pub(crate) fn analyze<'a>(records: impl IntoIterator<Item = &'a Record>, config: Config) -> Report {
+    let mut tracker = Tracker::new(config);
+    for (number, record) in (1..).zip(records) {
+        let frame = Frame::parse(Link::Ethernet, &record.bytes, record.wire_len, &Ports::default());
+        tracker.observe(&frame, number, Some(record.time_ns));
+    }
+    tracker.finish()
+}
+
+/// What a tracker says of a capture of the kernel's soft-RoCE.
+pub(crate) fn rxe(name: &str) -> Report {
+    analyze(&records(&format!("rxe/{name}.pcap")), Config::default())
+}
+
+/// A counter of the kernel, taken beside the capture: of `rxe0`, the requester's side, or `rxe1`.
+pub(crate) fn counter(name: &str, device: &str, counter: &str) -> u64 {
+    let text = std::fs::read_to_string(fixture(&format!("rxe/{name}.counters"))).unwrap();
+    let wanted = [device, counter];
+    text.lines()
+        .find_map(|line| {
+            let mut words = line.split_whitespace();
+            let found = wanted.iter().all(|word| words.next() == Some(word));
+            found.then(|| words.next().unwrap().parse().unwrap())
+        })
+        .unwrap_or_else(|| panic!("{name}: no {device} {counter}"))
+}

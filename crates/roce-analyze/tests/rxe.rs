@@ -1,0 +1,350 @@
+//! Captures of the kernel's soft-RoCE, held to the kernel's own counters.
+//!
+//! `_a` was captured on the requester's side (`rxe0`), `_b` on the responder's (`rxe1`), of one
+//! and the same run; `NAME.counters` says by how much each counter grew meanwhile.
+#![allow(clippy::arithmetic_side_effects, reason = "a test may be blunt")]
+
+mod common;
+
+use common::{counter, rxe};
+use roce_analyze::connections::{Connection, DirectionReport, Event, LearnedFrom, Outcome, Report};
+
+/// The sum of a count over all connections, of the requester's direction.
+fn asked(report: &Report, count: impl Fn(&DirectionReport) -> u64) -> u64 {
+    report.connections.iter().map(|c| count(&c.a_to_b)).sum()
+}
+
+/// The sum of a count over all connections, of the responder's direction.
+fn answered(report: &Report, count: impl Fn(&DirectionReport) -> u64) -> u64 {
+    report.connections.iter().map(|c| count(&c.b_to_a)).sum()
+}
+
+fn retransmissions(d: &DirectionReport) -> u64 {
+    let r = d.retransmissions;
+    r.nak_driven + r.gap_driven + r.rnr_driven + r.timeout_driven
+}
+
+const TROUBLED: [&str; 10] = [
+    "loss_a",
+    "loss_b",
+    "loss_read_a",
+    "loss_read_b",
+    "loss_write_a",
+    "loss_write_b",
+    "reorder_a",
+    "reorder_b",
+    "duplicate_a",
+    "duplicate_b",
+];
+
+#[test]
+fn naks_are_those_that_the_responder_counted() {
+    for name in TROUBLED.into_iter().chain(["corrupt_a", "corrupt_b", "err_rnr"]) {
+        let report = rxe(name);
+        let naks = answered(&report, |d| d.naks.psn_sequence_error);
+        assert_eq!(naks, counter(name, "rxe1", "out_of_seq_request"), "{name}");
+        let rnr_naks = answered(&report, |d| d.rnr_naks);
+        assert_eq!(rnr_naks, counter(name, "rxe1", "send_rnr_err"), "{name}");
+        // No NAK was lost on the way back in these runs: the requester has as many RNR NAKs.
+        assert_eq!(rnr_naks, counter(name, "rxe0", "rcvd_rnr_err"), "{name}");
+    }
+}
+
+#[test]
+fn duplicate_requests_are_those_that_the_responder_counted() {
+    for name in ["loss_b", "loss_read_b", "loss_write_b", "reorder_b", "duplicate_b", "corrupt_b"] {
+        let duplicates = asked(&rxe(name), |d| d.duplicate_requests);
+        assert_eq!(duplicates, counter(name, "rxe1", "duplicate_request"), "{name}");
+    }
+    // On the requester's side what arrives twice does not show unless it was sent twice:
+    // duplicate_a has the requests before they were doubled. Where nothing but loss is on the way,
+    // both sides know the same.
+    for name in ["loss_a", "loss_read_a", "loss_write_a", "corrupt_a"] {
+        let duplicates = asked(&rxe(name), |d| d.duplicate_requests);
+        assert_eq!(duplicates, counter(name, "rxe1", "duplicate_request"), "{name}");
+    }
+}
+
+#[test]
+fn retransmissions_begin_as_often_as_the_requester_counted() {
+    // `completer_retry_err` counts each time the requester goes back, whatever the reason.
+    for name in TROUBLED.into_iter().chain(["corrupt_a", "corrupt_b"]) {
+        let begun = asked(&rxe(name), retransmissions);
+        assert_eq!(begun, counter(name, "rxe0", "completer_retry_err"), "{name}");
+    }
+}
+
+#[test]
+fn packets_are_those_that_were_sent_and_received() {
+    for name in TROUBLED.into_iter().chain(["corrupt_a", "corrupt_b", "err_rnr", "err_naks"]) {
+        let report = rxe(name);
+        assert!(report.totals.is_conserved(), "{name}");
+        let (requests, responses) =
+            (asked(&report, |d| d.packets), answered(&report, |d| d.packets));
+        if name.ends_with("_b") {
+            // Received by the responder: not those with a bad ICRC, and not those with a flipped
+            // bit where the ICRC does not reach (two in corrupt_b; the kernel dropped them by
+            // their Ethernet or IP header).
+            let good = requests - asked(&report, |d| d.icrc_bad);
+            let unseen = good - counter(name, "rxe1", "rcvd_pkts");
+            assert_eq!(unseen, if name == "corrupt_b" { 2 } else { 0 }, "{name}");
+            assert_eq!(responses, counter(name, "rxe1", "sent_pkts"), "{name}");
+        } else {
+            assert_eq!(requests, counter(name, "rxe0", "sent_pkts"), "{name}");
+            assert_eq!(responses, counter(name, "rxe0", "rcvd_pkts"), "{name}");
+        }
+    }
+}
+
+#[test]
+fn both_sides_agree_on_where_packets_were_lost() {
+    for run in ["loss", "loss_write"] {
+        let (a, b) = (rxe(&format!("{run}_a")), rxe(&format!("{run}_b")));
+        // Requests were lost behind the requester's capture point and before the responder's.
+        assert_eq!(asked(&a, |d| d.loss.before_capture), 0, "{run}");
+        assert_eq!(asked(&b, |d| d.loss.after_capture), 0, "{run}");
+        // Each NAK and each timeout shows one packet to the requester's side. The other side sees
+        // the gaps themselves, so also what was lost behind the first of them.
+        let after = asked(&a, |d| d.loss.after_capture);
+        let before = asked(&b, |d| d.loss.before_capture);
+        assert!(after > 0 && before >= after, "{run}: {after} {before}");
+        // The kernel's own account: sent by one, received by the other.
+        let lost = counter(&format!("{run}_a"), "rxe0", "sent_pkts")
+            - counter(&format!("{run}_a"), "rxe1", "rcvd_pkts");
+        assert!(before <= lost, "{run}: {before} {lost}");
+    }
+}
+
+#[test]
+fn lost_read_responses_are_counted_to_the_packet() {
+    let (a, b) = (rxe("loss_read_a"), rxe("loss_read_b"));
+    // 126 sent, 119 received.
+    let lost =
+        counter("loss_read_a", "rxe1", "sent_pkts") - counter("loss_read_a", "rxe0", "rcvd_pkts");
+    assert_eq!(answered(&a, |d| d.loss.before_capture), lost);
+    assert_eq!(answered(&a, |d| d.missing_psns), lost);
+    assert_eq!(answered(&a, |d| d.loss.after_capture), 0);
+    // The responder's side sees that it was asked six times again; one retransmission made good
+    // for two lost responses.
+    assert_eq!(answered(&b, |d| d.loss.after_capture), 6);
+    assert_eq!(answered(&b, |d| d.missing_psns), 0);
+    for report in [a, b] {
+        assert_eq!(asked(&report, |d| d.loss.after_capture + d.loss.before_capture), 0);
+        assert_eq!(asked(&report, |d| d.retransmissions.gap_driven), 6);
+    }
+}
+
+#[test]
+fn what_is_late_is_not_lost() {
+    let b = rxe("reorder_b");
+    assert_eq!(asked(&b, |d| d.missing_psns), 0);
+    assert_eq!(asked(&b, |d| d.loss.before_capture + d.loss.after_capture), 0);
+    assert!(asked(&b, |d| d.out_of_order_packets) > 0);
+    // Before the queue nothing is late yet, and a NAK that is answered by a retransmission at once
+    // looks like a loss there.
+    let a = rxe("reorder_a");
+    assert_eq!(asked(&a, |d| d.out_of_order_packets), 0);
+    assert_eq!(asked(&a, |d| d.missing_psns), 0);
+    // It goes back as often as it was NAKed.
+    for report in [a, b] {
+        assert_eq!(asked(&report, |d| d.retransmissions.nak_driven), 4);
+    }
+}
+
+#[test]
+fn frames_captured_twice_are_told_from_retransmissions() {
+    for name in ["duplicate_a", "duplicate_b"] {
+        let report = rxe(name);
+        assert_eq!(asked(&report, |d| d.retransmitted_packets), 0, "{name}");
+        assert!(report.connections.iter().all(|c| !c.is_mirrored), "{name}");
+    }
+    // The queue doubled packets behind the sender's capture and before the receiver's.
+    let (a, b) = (rxe("duplicate_a"), rxe("duplicate_b"));
+    let doubled =
+        |side: &str, device: &str, packets: u64| packets - counter(side, device, "sent_pkts");
+    assert_eq!(
+        answered(&a, |d| d.duplicate_packets),
+        doubled("duplicate_a", "rxe1", answered(&a, |d| d.packets))
+    );
+    assert_eq!(
+        asked(&b, |d| d.duplicate_packets),
+        doubled("duplicate_b", "rxe0", asked(&b, |d| d.packets))
+    );
+}
+
+#[test]
+fn rnr_retries_are_seen_to_run_out() {
+    let report = rxe("err_rnr");
+    let outcomes: Vec<Outcome> = report.connections.iter().map(|c| c.outcome).collect();
+    assert_eq!(outcomes, [Outcome::Open, Outcome::RetryExceeded, Outcome::RetryExceeded]);
+    let exceeded = counter("err_rnr", "rxe0", "retry_rnr_exceeded_err");
+    assert_eq!(exceeded, 2);
+    // The NAKs behind RNR NAKs are no losses: the responder had no room for the first packet and
+    // then got the second.
+    assert_eq!(asked(&report, |d| d.loss.after_capture + d.missing_psns), 0);
+    assert_eq!(asked(&report, |d| d.retransmissions.rnr_driven), 8);
+}
+
+#[test]
+fn requests_without_answer_are_given_up() {
+    let report = rxe("err_no_answer");
+    let exceeded = report.connections.iter().filter(|c| c.outcome == Outcome::RetryExceeded);
+    assert_eq!(exceeded.count() as u64, counter("err_no_answer", "rxe0", "retry_exceeded_err"));
+    let timeouts = asked(&report, |d| d.retransmissions.timeout_driven);
+    assert_eq!(timeouts, counter("err_no_answer", "rxe0", "completer_retry_err"));
+}
+
+#[test]
+fn fatal_naks_end_their_connections() {
+    // By the list of captures: access 5, invalid 3, operational 2, each on its own connection.
+    for name in ["err_naks", "err_naks_v6"] {
+        let report = rxe(name);
+        assert_eq!(answered(&report, |d| d.naks.remote_access_error), 5, "{name}");
+        assert_eq!(answered(&report, |d| d.naks.invalid_request), 3, "{name}");
+        assert_eq!(answered(&report, |d| d.naks.remote_operational_error), 2, "{name}");
+        assert_eq!(report.connections.len(), 10, "{name}");
+        let is_dead = |c: &Connection| c.outcome == Outcome::Closed && c.fatal.is_some();
+        assert!(report.connections.iter().all(is_dead), "{name}");
+    }
+}
+
+#[test]
+fn a_bad_icrc_keeps_a_packet_out() {
+    let report = rxe("corrupt_b");
+    // 24 by the list of captures, of which 20 are on these connections as far as their numbers go;
+    // the others name queue pairs or hosts that do not exist.
+    let [_, bad, _] = report.totals.icrc;
+    assert_eq!(bad, 24);
+    assert_eq!(asked(&report, |d| d.icrc_bad) + report.totals.icrc_bad_elsewhere, bad);
+    assert_eq!(report.connections.len(), 2);
+    // Two more were dropped by the kernel with a right ICRC: lost behind the capture.
+    assert_eq!(asked(&report, |d| d.loss.after_capture), 2);
+    // Soft-RoCE's own mistake with FLUSH does not.
+    let flush = rxe("verbs_flush");
+    assert_eq!(asked(&flush, |d| d.icrc_bad), 6);
+    assert_eq!(asked(&flush, |d| d.messages.flush), 6);
+    assert_eq!(asked(&flush, |d| d.missing_psns), 0);
+}
+
+/// Captures on which nothing was lost, late or repeated.
+const HEALTHY: [&str; 35] = [
+    "atomic_cas_v4",
+    "atomic_fadd_v4",
+    "cmtime_v4",
+    "default_roce_tos_v4",
+    "ecn_ce_v4",
+    "mckey_v4",
+    "mixed",
+    "nfs_rdma_v4",
+    "nvme_rdma_v4",
+    "rc_pingpong_ll",
+    "rcopy_v4",
+    "rdma_client_v4",
+    "read_bw_v4",
+    "rping_v4",
+    "rping_v6",
+    "send_bw_uc_v4",
+    "send_bw_v4",
+    "srq_pingpong_v4",
+    "tclass_v4",
+    "tclass_v6",
+    "ucmatose_v4",
+    "udaddy_v4",
+    "udaddy_v6",
+    "verbs_mcast_v4",
+    "verbs_mix",
+    "verbs_pmtu",
+    "verbs_psn_wrap",
+    "verbs_rc_v4",
+    "verbs_rc_v6",
+    "verbs_uc",
+    "verbs_ud",
+    "vlan_rc_v4",
+    "vlan_rc_v6",
+    "vlan_rping_v4",
+    "write_bw_cm_v4",
+];
+
+#[test]
+fn a_lossless_trace_misses_nothing() {
+    // Coalesced acknowledgements and READs that take many PSNs are no gaps.
+    for name in HEALTHY {
+        let report = rxe(name);
+        assert!(report.totals.is_conserved(), "{name}");
+        for connection in &report.connections {
+            for d in connection.directions() {
+                assert_eq!(d.missing_psns, 0, "{name} {connection:?}");
+                assert_eq!(d.retransmitted_packets + d.duplicate_requests, 0, "{name}");
+                assert_eq!(d.duplicate_packets + d.out_of_order_packets, 0, "{name}");
+                assert_eq!(d.opcode_sequence_errors + d.length_errors, 0, "{name}");
+                assert_eq!(d.ghost_packets + d.icrc_bad + d.duplicate_acks, 0, "{name}");
+                assert_eq!(d.loss, Default::default(), "{name}");
+                assert_eq!(d.payload_bytes, d.goodput_bytes, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_connection_manager_pairs_and_predicts() {
+    let report = rxe("rping_v4");
+    let [connection] = &report.connections[..] else { panic!("{:?}", report.connections) };
+    assert_eq!(connection.learned_from, Some(LearnedFrom::Cm));
+    assert_eq!((connection.confidence, connection.outcome), (Some(100), Outcome::Closed));
+    let cm = connection.cm.as_ref().unwrap();
+    assert_eq!((cm.reqs, cm.reps, cm.rtus, cm.dreqs, cm.dreps), (1, 1, 1, 1, 1));
+    assert_eq!(cm.predicted_src_port, connection.a_to_b.udp_src_ports.first().copied());
+    assert_eq!(cm.predicted_src_port, connection.b_to_a.udp_src_ports.first().copied());
+    // rping -C 5: five READs and five WRITEs by the server, ten SENDs each way.
+    let messages = connection.b_to_a.messages;
+    assert_eq!((messages.read, messages.write, messages.send), (5, 5, 10));
+    assert_eq!(connection.a_to_b.messages.send, 10);
+}
+
+#[test]
+fn requests_for_connections_that_come_to_nothing() {
+    let outcome = |name: &str| {
+        let report = rxe(name);
+        report.connections.iter().map(|c| c.outcome).collect::<Vec<_>>()
+    };
+    assert_eq!(outcome("cm_reject"), [Outcome::Rejected]);
+    assert_eq!(outcome("cm_reject_consumer"), [Outcome::Rejected]);
+    assert_eq!(outcome("cm_sidr_reject"), [Outcome::Rejected]);
+    assert_eq!(outcome("cm_mra"), [Outcome::Closed]);
+    // The requester says REJ (timeout) itself in the end.
+    assert_eq!(outcome("cm_req_timeout"), [Outcome::Unanswered]);
+    assert_eq!(outcome("mixed"), [Outcome::Closed, Outcome::Unanswered]);
+    let mixed = rxe("mixed");
+    let unanswered = mixed.connections[1].cm.as_ref().unwrap();
+    // Frame 152 is the ICMP error that quotes the REQ in frame 151.
+    assert_eq!((unanswered.reqs, unanswered.unreachable), (2, Some(152)));
+    assert_eq!(
+        rxe("cm_reject").connections[0].cm.as_ref().unwrap().rejected.unwrap().reason.get(),
+        8
+    );
+}
+
+#[test]
+fn many_connections_between_two_hosts_are_told_apart() {
+    let report = rxe("srq_pingpong_v4");
+    assert_eq!(report.connections.len(), 16);
+    assert!(report.connections.iter().all(|c| c.is_two_way() && c.confidence >= Some(95)));
+    // ibv_srq_pingpong -n 100: 100 messages each way, over all queue pairs.
+    assert_eq!(asked(&report, |d| d.messages.send) + answered(&report, |d| d.messages.send), 200);
+}
+
+#[test]
+fn path_mtus_are_learned() {
+    let mtus: Vec<_> = rxe("verbs_pmtu").connections.iter().map(|c| c.pmtu).collect();
+    assert_eq!(mtus, [256, 512, 1024, 2048, 4096].map(Some));
+}
+
+#[test]
+fn congestion_marks_are_counted_by_direction() {
+    let report = rxe("ecn_ce_v4");
+    let [connection] = &report.connections[..] else { panic!("{}", report.connections.len()) };
+    // tshark -Y 'ip.dsfield.ecn == 3': 34 frames, all towards B. Soft-RoCE sends no CNP.
+    assert_eq!((connection.a_to_b.ecn_ce, connection.b_to_a.ecn_ce), (34, 0));
+    assert_eq!(connection.b_to_a.cnps, 0);
+    assert_eq!(connection.a_to_b.frames(Event::Ce).count(), 10);
+}
