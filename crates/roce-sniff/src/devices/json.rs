@@ -6,7 +6,7 @@ use anyhow::Result;
 use roce_host::{CaptureWay, Interface, ModeStatus, Port, RdmaDevice, Visibility};
 use serde::Serialize;
 
-use super::{Report, protocol};
+use super::{Report, protocol, ways};
 
 #[derive(Serialize)]
 struct Document {
@@ -140,14 +140,12 @@ fn object(report: &Report, device: &RdmaDevice) -> Device {
 }
 
 fn captures(device: &RdmaDevice) -> Vec<Capture> {
-    let mut netdevs = device.ports.iter().flat_map(|port| port.netdevs.first());
-    let netdev = netdevs.next().map_or("IFACE", String::as_str);
-    if device.visibility == Visibility::OnNetdev {
+    let netdev = device.ports.iter().find_map(|port| port.netdevs.first());
+    if let (Visibility::OnNetdev, Some(netdev)) = (device.visibility, netdev) {
         return vec![Capture { way: "interface", command: Some(format!("roce-sniff {netdev}")) }];
     }
-    let ways = device.visibility.ways().iter();
-    ways.map(|way| Capture { way: way_key(*way), command: way.command(&device.name, netdev) })
-        .collect()
+    let ways = ways(device).into_iter();
+    ways.map(|(way, command)| Capture { way: way_key(way), command }).collect()
 }
 
 const fn way_key(way: CaptureWay) -> &'static str {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use roce_host::{Host, ModeStatus, Port, PortRef, RdmaDevice, Topology};
+use roce_host::{CaptureWay, Host, ModeStatus, Port, PortRef, RdmaDevice, Topology};
 
 use crate::Outcome;
 use crate::cli::{Format, OutputArgs};
@@ -77,6 +77,16 @@ impl Report {
         let is_it = |of: &PortRef| of.device == device.name && of.port == port.number;
         self.modes.iter().find(|(of, _)| is_it(of)).map(|(_, status)| status)
     }
+}
+
+/// The commands that show a device's traffic, best first; a way without one is set up elsewhere.
+fn ways(device: &RdmaDevice) -> Vec<(CaptureWay, Option<String>)> {
+    let netdev = device.ports.iter().find_map(|port| port.netdevs.first());
+    let ways = device.visibility.ways().iter();
+    // The sniffer switch is one of the interface, which InfiniBand does not have.
+    ways.filter(|way| netdev.is_some() || **way != CaptureWay::SnifferSwitch)
+        .map(|way| (*way, way.command(&device.name, netdev.map_or("", String::as_str))))
+        .collect()
 }
 
 /// What a port speaks.
@@ -157,7 +167,7 @@ mod tests {
         assert_eq!(port["rate"]["mbit_per_sec"], 100_000);
         assert_eq!(port["gid_unreadable"], 1);
         assert_eq!(port["gids"][3]["type"], "RoCE v2");
-        assert_eq!(value["devices"][1]["ports"][0]["protocol"], "iWARP");
+        assert_eq!(value["devices"][2]["ports"][0]["protocol"], "iWARP");
         let bond = value["interfaces"].as_array().unwrap();
         let bond = bond.iter().find(|interface| interface["name"] == "bond0").unwrap();
         assert_eq!(bond["rdma"][0]["device"], "mlx5_0");

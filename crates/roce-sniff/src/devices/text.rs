@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use anyhow::Result;
 use roce_host::{Interface, ModeStatus, Port, RdmaDevice, Visibility};
 
-use super::{Report, protocol};
+use super::{Report, protocol, ways};
 use crate::text::layout::{Columns, paragraph};
 use crate::text::number::plural;
 use crate::text::style::{ANSWER, BAD, DIM, GOOD, WARN};
@@ -58,20 +58,19 @@ fn device(
 
 /// What shows this device's traffic, best first.
 fn capture(out: &mut impl Write, device: &RdmaDevice, width: usize) -> io::Result<()> {
-    let mut netdevs = device.ports.iter().flat_map(|port| port.netdevs.first());
-    let netdev = netdevs.next().map_or("IFACE", String::as_str);
     let (why, style) = match device.visibility {
         Visibility::OnNetdev => ("made of software: its traffic is seen on the interface", GOOD),
         Visibility::Offloaded { .. } => ("offloaded: its traffic bypasses the kernel", WARN),
         Visibility::Unknown => ("unknown driver: its traffic may bypass the kernel", WARN),
     };
     writeln!(out, "  capture  {style}{why}{style:#}")?;
-    if device.visibility == Visibility::OnNetdev {
+    let netdev = device.ports.iter().find_map(|port| port.netdevs.first());
+    if let (Visibility::OnNetdev, Some(netdev)) = (device.visibility, netdev) {
         return writeln!(out, "           roce-sniff {netdev}");
     }
-    for (at, way) in device.visibility.ways().iter().enumerate() {
+    for (at, (way, command)) in ways(device).into_iter().enumerate() {
         let lead = if at == 0 { "           " } else { "       or  " };
-        let text = way.command(&device.name, netdev).unwrap_or_else(|| way.to_string());
+        let text = command.unwrap_or_else(|| way.to_string());
         paragraph(out, anstyle::Style::new(), lead, &text, width)?;
     }
     Ok(())
