@@ -126,8 +126,8 @@ pub enum Error {
         read: String,
     },
 
-    /// The RDMA netlink conversation failed.
-    #[error("RDMA netlink, {what}: {source}{}", advice(source))]
+    /// The netlink conversation failed.
+    #[error("netlink, {what}: {source}{}", advice(source))]
     Netlink {
         /// What was asked.
         what: &'static str,
@@ -136,7 +136,7 @@ pub enum Error {
     },
 
     /// The kernel's netlink answer does not make sense.
-    #[error("RDMA netlink, {what}: the answer is not understood at byte {offset}: {detail}")]
+    #[error("netlink, {what}: the answer is not understood at byte {offset}: {detail}")]
     NetlinkAnswer {
         /// What was asked.
         what: &'static str,

@@ -33,6 +33,7 @@
 //! | which modes work together | [`compat`] |
 //! | counters | [`Host::hw_counters`], [`events`] |
 //! | queue pairs, CM ids | [`netlink`] |
+//! | routes, neighbours | [`RouteNetlink`] |
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::arithmetic_side_effects, clippy::cast_possible_truncation))]
 
@@ -42,6 +43,7 @@ pub mod events;
 mod host;
 mod mode;
 pub mod netlink;
+mod route;
 mod sysfs;
 
 pub use error::Error;
@@ -50,6 +52,7 @@ pub use mode::{
     Applied, Change, Failed, ModeStatus, Obstacle, Plan, PortRef, RoceMode, Step, Target, Unit,
     parse_tos,
 };
+pub use route::{Neighbour, Route, RouteKind, RouteNetlink};
 pub use sysfs::{
     CaptureWay, Coded, CounterChange, Counters, GidEntry, GidTable, GidType, Guid, Interface, Port,
     Rate, RdmaDevice, RdmaLink, Topology, Visibility,

@@ -38,8 +38,6 @@ pub(crate) const STAT_HWCOUNTER_ENTRY_VALUE: u16 = 83;
 /// The attributes that hold attributes. The kernel does not mark all of them as nested.
 const TABLES: [u16; 6] =
     [RES_QP, RES_QP_ENTRY, RES_CM_ID, RES_CM_ID_ENTRY, STAT_HWCOUNTERS, STAT_HWCOUNTER_ENTRY];
-/// An entry in a table is the deepest that is read.
-const MAX_DEPTH: u8 = 2;
 
 /// A run of attributes.
 #[derive(Clone, Copy, Debug)]
@@ -52,16 +50,13 @@ impl<'a> Attrs<'a> {
         NlasIterator::new(self.0).map_while(Result::ok).map(|nla| (nla.kind(), value(nla)))
     }
 
-    /// Says what is wrong with the first damaged attribute of this run, or of the tables in it.
-    pub(crate) fn check(self) -> Result<(), String> {
-        self.check_to_depth(MAX_DEPTH)
-    }
-
-    fn check_to_depth(self, depth: u8) -> Result<(), String> {
+    /// Says what is wrong with the first damaged attribute of this run, or of the tables in it down
+    /// to `depth`.
+    pub(crate) fn check(self, depth: u8) -> Result<(), String> {
         for nla in NlasIterator::new(self.0) {
             let nla = nla.map_err(|error| error.to_string())?;
             if TABLES.contains(&nla.kind()) && depth > 0 {
-                Attrs(value(nla)).check_to_depth(depth.saturating_sub(1))?;
+                Attrs(value(nla)).check(depth.saturating_sub(1))?;
             }
         }
         Ok(())

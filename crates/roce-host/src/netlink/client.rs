@@ -1,29 +1,17 @@
-//! The conversation: one request, its answers, an end.
+//! What can be asked about RDMA devices.
 
-use std::io;
-
-use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_RDMA};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
+use netlink_sys::protocols::NETLINK_RDMA;
 
 use super::attr::{self, Attrs};
-use super::message::{Command, Message, messages, request};
+use super::conversation::Conversation;
+use super::message::{Command, Family, request};
 use super::resource::{self, CmId, NlDevice, NlPort, QpInfo, Resources};
 use crate::{Counters, Error};
-
-/// The kernel fills at most 32 KiB of a dump into one datagram.
-const DATAGRAM: usize = 64 * 1024;
-/// A host with a million queue pairs sends some 100 MB; more than this is not an answer.
-const MAX_ANSWER: usize = 256 * 1024 * 1024;
-/// The kernel answers at once; silence means that it has no such command.
-const PATIENCE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 
 /// A conversation with the kernel of this host. Needs no privilege; containers may see less.
 #[derive(Debug)]
 pub struct RdmaNetlink {
-    socket: Socket,
-    sequence: u32,
-    buffer: Vec<u8>,
+    conversation: Conversation,
 }
 
 impl RdmaNetlink {
@@ -32,15 +20,8 @@ impl RdmaNetlink {
     /// # Errors
     /// When the kernel has no RDMA netlink: `ib_core` is not loaded.
     pub fn open() -> Result<Self, Error> {
-        let open = || {
-            let mut socket = Socket::new(NETLINK_RDMA)?;
-            socket.bind_auto()?;
-            socket.connect(&SocketAddr::new(0, 0))?;
-            socket.set_non_blocking(true)?;
-            Ok(socket)
-        };
-        let failed = |source| Error::Netlink { what: "opening a socket", source };
-        Ok(Self { socket: open().map_err(failed)?, sequence: 0, buffer: Vec::new() })
+        let conversation = Conversation::open(NETLINK_RDMA, Family::Rdma)?;
+        Ok(Self { conversation })
     }
 
     /// All RDMA devices that this network namespace sees.
@@ -120,54 +101,8 @@ impl RdmaNetlink {
         attrs: &[(u16, u32)],
         mut visit: impl FnMut(Attrs<'_>),
     ) -> Result<(), Error> {
-        let what = command.what();
-        let failed = |source| Error::Netlink { what, source };
-        self.sequence = self.sequence.wrapping_add(1);
-        let bytes = request(command, self.sequence, attrs);
-        self.socket.send(&bytes, 0).map_err(failed)?;
-        let mut received = 0_usize;
-        while received < MAX_ANSWER {
-            received = received.saturating_add(self.receive().map_err(failed)?);
-            for message in messages(&self.buffer, self.sequence) {
-                let message = message.map_err(|damaged| Error::NetlinkAnswer {
-                    what,
-                    offset: damaged.offset,
-                    detail: damaged.detail,
-                })?;
-                match message {
-                    Message::Data { attrs } => visit(attrs),
-                    Message::End { errno: 0 } => return Ok(()),
-                    Message::End { errno } => {
-                        return Err(failed(io::Error::from_raw_os_error(errno)));
-                    }
-                    Message::Other => {}
-                }
-            }
-        }
-        Err(failed(io::Error::other("the answer does not end")))
-    }
-
-    /// Waits for one datagram and puts it into the buffer; returns its length, at least 1.
-    fn receive(&mut self) -> io::Result<usize> {
-        loop {
-            let mut ready = [PollFd::new(&self.socket, PollFlags::IN)];
-            match poll(&mut ready, Some(&PATIENCE)) {
-                Ok(0) => {
-                    let silence = "the kernel does not answer";
-                    return Err(io::Error::new(io::ErrorKind::TimedOut, silence));
-                }
-                Err(Errno::INTR) => {}
-                other => break other.map(|_| ())?,
-            }
-        }
-        self.buffer.clear();
-        self.buffer.reserve(DATAGRAM);
-        // With MSG_TRUNC the true length is returned, whatever fits.
-        let length = self.socket.recv(&mut self.buffer, libc::MSG_TRUNC)?;
-        if length > self.buffer.len() {
-            return Err(io::Error::other("an answer longer than the kernel makes them"));
-        }
-        Ok(length.max(1))
+        let bytes = request(command, self.conversation.next_sequence(), attrs);
+        self.conversation.ask(command.what(), &bytes, |_, _, attrs| visit(attrs))
     }
 }
 

@@ -5,9 +5,10 @@
 //! Linux `include/uapi/rdma/rdma_netlink.h`. Parsing is separate from the socket; it holds no
 //! state and takes any bytes.
 
-mod attr;
+pub(crate) mod attr;
 mod client;
-mod message;
+pub(crate) mod conversation;
+pub(crate) mod message;
 mod resource;
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::attr::Attrs;
-use super::message::{Command, Message, messages, request};
+use super::message::{Command, Family, Message, messages, request};
 use super::resource::{self, CmState, PortSpace, QpState, QpType, Resources};
 use crate::{Counters, Guid, Host};
 
@@ -17,16 +17,16 @@ macro_rules! answer {
 
 /// The answers in a datagram, which must be whole.
 fn answers(datagram: &[u8]) -> Vec<Attrs<'_>> {
-    messages(datagram, SEQUENCE)
+    messages(Family::Rdma, datagram, SEQUENCE)
         .filter_map(|message| match message.unwrap() {
-            Message::Data { attrs } => Some(attrs),
+            Message::Data { attrs, .. } => Some(attrs),
             Message::End { .. } | Message::Other => None,
         })
         .collect()
 }
 
 fn end(datagram: &[u8]) -> Option<i32> {
-    messages(datagram, SEQUENCE).find_map(|message| match message.unwrap() {
+    messages(Family::Rdma, datagram, SEQUENCE).find_map(|message| match message.unwrap() {
         Message::End { errno } => Some(errno),
         Message::Data { .. } | Message::Other => None,
     })
@@ -160,7 +160,7 @@ mod recorded {
     /// An answer to an older question is passed over.
     #[test]
     fn another_sequence_number() {
-        let mut all = messages(answer!("qps.0"), SEQUENCE + 1);
+        let mut all = messages(Family::Rdma, answer!("qps.0"), SEQUENCE + 1);
         assert!(matches!(all.next(), Some(Ok(Message::Other))));
         assert!(all.next().is_none());
     }
@@ -170,7 +170,8 @@ mod recorded {
     fn truncation_is_reported() {
         let whole = answer!("qps.0");
         for cut in 1..whole.len() {
-            let damaged = messages(&whole[..cut], SEQUENCE).find_map(Result::err).unwrap();
+            let damaged =
+                messages(Family::Rdma, &whole[..cut], SEQUENCE).find_map(Result::err).unwrap();
             assert_eq!(damaged.offset, 0, "cut at {cut}");
         }
     }
@@ -183,8 +184,8 @@ mod recorded {
                 if let Some(byte) = bytes.get_mut(at) {
                     *byte ^= 1 << bit;
                 }
-                for message in messages(&bytes, SEQUENCE) {
-                    if let Ok(Message::Data { attrs }) = message {
+                for message in messages(Family::Rdma, &bytes, SEQUENCE) {
+                    if let Ok(Message::Data { attrs, .. }) = message {
                         read_all(attrs);
                     }
                 }
@@ -196,7 +197,7 @@ mod recorded {
 proptest! {
     #[test]
     fn any_bytes_do_no_harm(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
-        prop_assert!(messages(&bytes, SEQUENCE).count() <= bytes.len() / 16 + 1);
+        prop_assert!(messages(Family::Rdma, &bytes, SEQUENCE).count() <= bytes.len() / 16 + 1);
         read_all(Attrs(&bytes));
     }
 }
