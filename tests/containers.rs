@@ -4,8 +4,9 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may be blunt")]
 
 use std::collections::BTreeMap;
+use std::process::Command;
 
-use roce_sniff_tests::{captures, read};
+use roce_sniff_tests::{captures, folder, have, read};
 use roce_wire::Content;
 
 #[test]
@@ -47,4 +48,14 @@ fn every_file_gives_the_packets_that_were_put_into_it() {
         }
         assert_eq!(serde_json::json!(versions), truth["versions"], "{}", path.display());
     }
+}
+
+#[test]
+fn the_files_are_what_their_maker_makes() {
+    if !have("python3", &["--version"]) {
+        return;
+    }
+    let maker = folder("make.py");
+    let output = Command::new("python3").arg(maker).arg("--check").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }

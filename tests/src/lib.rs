@@ -3,14 +3,18 @@
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
     reason = "nothing but tests uses this, and a test may be blunt"
 )]
+
+pub mod fuzz;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use roce_capture::FileReader;
-use roce_wire::{Frame, Link, Ports};
+use roce_wire::{Frame, Link, Ports, Value as FieldValue};
 use serde_json::{Map, Value};
 
 /// The folder of fixtures with this name: `made` or `rxe`.
@@ -35,8 +39,8 @@ pub struct Kept {
     pub number: u64,
     /// Nanoseconds since the epoch, where the file says.
     pub time_ns: Option<u64>,
-    /// What its first byte is the start of.
-    pub link: Link,
+    /// What its first byte is the start of: libpcap's number of the link type.
+    pub link_type: u32,
     /// Its length on the wire in bytes.
     pub wire_len: usize,
     /// The bytes that were captured.
@@ -44,10 +48,16 @@ pub struct Kept {
 }
 
 impl Kept {
+    /// What its first byte is the start of.
+    #[must_use]
+    pub const fn link(&self) -> Link {
+        Link::from_linktype(self.link_type)
+    }
+
     /// Parses it.
     #[must_use]
     pub fn parse(&self) -> Frame<'_> {
-        Frame::parse(self.link, &self.data, self.wire_len, &Ports::default())
+        Frame::parse(self.link(), &self.data, self.wire_len, &Ports::default())
     }
 }
 
@@ -60,7 +70,7 @@ pub fn read(path: &Path) -> (Vec<Kept>, bool) {
         frames.push(Kept {
             number: frame.number,
             time_ns: frame.time_ns,
-            link: Link::from_linktype(frame.link_type.0),
+            link_type: frame.link_type.0,
             wire_len: usize::try_from(frame.wire_len).unwrap(),
             data: frame.data.to_vec(),
         });
@@ -76,4 +86,18 @@ pub fn have(program: &str, probe: &[&str]) -> bool {
         eprintln!("skipped: {program} {} does not run here", probe.join(" "));
     }
     works
+}
+
+/// The value of a field in one form: numbers in decimal, bytes in hex, addresses as such.
+#[must_use]
+pub fn text(value: FieldValue<'_>) -> String {
+    match value {
+        FieldValue::Uint(n) | FieldValue::Hex(n) | FieldValue::Reserved(n) => n.to_string(),
+        FieldValue::Named(n, _) => n.to_string(),
+        FieldValue::Flag(on) => u8::from(on).to_string(),
+        FieldValue::Mac(mac) => mac.to_string(),
+        FieldValue::Ipv4(ip) => ip.to_string(),
+        FieldValue::Ipv6(ip) => ip.to_string(),
+        FieldValue::Bytes(bytes) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+    }
 }

@@ -59,7 +59,7 @@ pub(crate) fn of(kept: &Kept, frame: &Frame<'_>, packet: &Packet<'_>) -> Option<
 }
 
 fn of_layers(kept: &Kept, frame: &Frame<'_>) -> Option<Fault> {
-    if kept.link == Link::Null
+    if kept.link() == Link::Null
         && let Some((_, Layer::Null(null))) = frame.layers().next()
         && null.bytes().contains(&10)
     {

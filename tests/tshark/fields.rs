@@ -1,6 +1,6 @@
 //! Which of our fields is which of tshark's.
 
-use roce_wire::{Frame, Layer, Net, Value};
+use roce_wire::{Frame, Layer, Net};
 
 /// How tshark prints a field.
 #[derive(Clone, Copy, PartialEq)]
@@ -29,18 +29,6 @@ const fn number(header: &'static str, field: &'static str, tshark: &'static str)
 
 const fn kind(kind: Kind, pair: Pair) -> Pair {
     Pair { kind, ..pair }
-}
-
-/// A value in one form: numbers in decimal, bytes in hex, addresses as such.
-pub(crate) fn text(value: Value<'_>) -> String {
-    match value {
-        Value::Uint(n) | Value::Hex(n) | Value::Reserved(n) | Value::Named(n, _) => n.to_string(),
-        Value::Flag(on) => u8::from(on).to_string(),
-        Value::Mac(mac) => mac.to_string(),
-        Value::Ipv4(ip) => ip.to_string(),
-        Value::Ipv6(ip) => ip.to_string(),
-        Value::Bytes(bytes) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
-    }
 }
 
 /// Fields in front of the packet; the first name says on which carrier.
@@ -193,7 +181,7 @@ pub(crate) const HEADERS: &[Pair] = &[
     kind(Kind::Text, number("CM RTU", "private_data", "infiniband.cm.rtu.private")),
     number("CM REJ", "local_comm_id", "infiniband.cm.rej.localcommid"),
     number("CM REJ", "remote_comm_id", "infiniband.cm.rej.remotecommid"),
-    number("CM REJ", "message", "infiniband.cm.rej.msgrej"),
+    number("CM REJ", "message_rejected", "infiniband.cm.rej.msgrej"),
     number("CM REJ", "info_len", "infiniband.cm.rej.rejinfolen"),
     number("CM REJ", "reason", "infiniband.cm.rej.reason"),
     kind(Kind::Text, number("CM REJ", "info", "infiniband.cm.rej.ari")),
