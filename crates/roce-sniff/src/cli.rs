@@ -132,6 +132,9 @@ pub(crate) struct SourceArgs {
     #[arg(long, value_name = "BYTES", default_value_t = 262_144)]
     #[arg(value_parser = clap::value_parser!(u32).range(64..=262_144))]
     pub(crate) snaplen: u32,
+    /// Live: hand over each frame as it comes, not in blocks of at most 10 ms; drops sooner
+    #[arg(long)]
+    pub(crate) immediate: bool,
     /// Live: size of the kernel's buffer in MiB
     #[arg(long, value_name = "MIB", default_value_t = 32)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]

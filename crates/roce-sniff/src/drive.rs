@@ -1,6 +1,5 @@
 //! The loop: frames from the source, through the filter, to whoever looks at them, and to `-w`.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
@@ -58,7 +57,10 @@ pub(crate) fn drive(
     let stop = Stop::listen().context("cannot listen to signals")?;
     let mut filter = Filter::new(args.filter.clone())?;
     let mut run = Run::new(sink, &stop, &ports);
-    run.writer = args.write.as_deref().map(writer).transpose()?;
+    if let Some(path) = &args.write {
+        source.allow_write(path)?;
+        run.writer = Some(FileWriter::create(path, &WriterOptions::default())?);
+    }
     run.left = args.count.unwrap_or(u64::MAX);
     run.duration = args.duration;
     let trace = match source {
@@ -85,10 +87,6 @@ pub(crate) fn drive(
         writer.finish()?;
     }
     Ok(trace)
-}
-
-fn writer(path: &Path) -> Result<FileWriter> {
-    Ok(FileWriter::create(path, &WriterOptions::default())?)
 }
 
 /// The way of a frame through the filter's other side: to whoever looks at it, and to the file.
@@ -263,7 +261,8 @@ impl Filter {
     }
 
     /// Whether the frame is to be looked at.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "nearly always there is no expression")]
     pub(crate) fn matches(&mut self, frame: &Captured<'_>) -> Result<bool> {
         if self.expression.is_none() {
             return Ok(true);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use roce_capture::{FileReader, HAS_FILTERS, LiveCapture, LiveOptions, interfaces, roce_filter};
+use roce_capture::{FileReader, LiveCapture, LiveOptions, RoceOnly, interfaces, same_file};
 use roce_wire::Ports;
 
 use crate::cli::SourceArgs;
@@ -77,6 +77,19 @@ impl Source {
         Ok(Self::Files(inputs))
     }
 
+    /// Refuses to write over what is being read.
+    pub(crate) fn allow_write(&self, to: &Path) -> Result<()> {
+        let Self::Files(inputs) = self else { return Ok(()) };
+        for input in inputs {
+            if let Input::File(path) = input
+                && same_file(path, to)
+            {
+                bail!("-w {}: is the file that is being read", to.display());
+            }
+        }
+        Ok(())
+    }
+
     /// The names, for the report.
     pub(crate) fn name(&self) -> String {
         match self {
@@ -125,13 +138,10 @@ pub(crate) fn open_live(name: &str, args: &SourceArgs, ports: &Ports) -> Result<
     let mut options = LiveOptions::new(name);
     options.snaplen = args.snaplen;
     options.buffer_size = args.buffer_size.saturating_mul(1 << 20);
-    let roce = roce_filter(ports.as_slice(), args.tunnels);
-    options.filter = match &args.filter {
-        _ if !HAS_FILTERS => None,
-        // Both must match. The user's comes first: `vlan` in the other one shifts what follows.
-        Some(wanted) => Some(format!("({wanted}) and ({roce})")),
-        None => Some(roce),
-    };
+    options.immediate = args.immediate;
+    let ports = ports.as_slice().to_vec();
+    options.roce_only = Some(RoceOnly { ports, tunnels: args.tunnels });
+    options.filter.clone_from(&args.filter);
     Ok(LiveCapture::open(&options)?)
 }
 

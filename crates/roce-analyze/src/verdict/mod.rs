@@ -44,8 +44,8 @@ impl Count {
     }
 
     fn add(&mut self, wire_len: u32) {
-        self.packets = self.packets.saturating_add(1);
-        self.bytes = self.bytes.saturating_add(u64::from(wire_len));
+        bump(Some(&mut self.packets));
+        self.bytes = self.bytes.wrapping_add(u64::from(wire_len));
     }
 }
 
@@ -56,10 +56,17 @@ pub(crate) fn sum(ours: &mut [u64], theirs: &[u64]) {
     }
 }
 
-/// Adds one; a counter never wraps.
+/// Adds one. Nobody lives to see 2^64 packets, so this need not be a saturating addition.
+#[inline]
 pub(crate) fn bump(counter: Option<&mut u64>) {
+    bump_if(counter, true);
+}
+
+/// Adds one when the condition holds.
+#[inline]
+pub(crate) fn bump_if(counter: Option<&mut u64>, condition: bool) {
     if let Some(counter) = counter {
-        *counter = counter.saturating_add(1);
+        *counter = counter.wrapping_add(u64::from(condition));
     }
 }
 
@@ -215,8 +222,8 @@ impl Verdict {
     pub fn observe(&mut self, frame: &Frame<'_>, link: Link, info: &FrameInfo) -> bool {
         self.frame(frame, info);
         match &frame.content {
-            Content::Pfc(_) => self.pfc = self.pfc.saturating_add(1),
-            Content::Pause(_) => self.pause = self.pause.saturating_add(1),
+            Content::Pfc(_) => bump(Some(&mut self.pfc)),
+            Content::Pause(_) => bump(Some(&mut self.pause)),
             Content::Other(other) => {
                 self.traffic.add(link, other);
                 return false;
@@ -234,7 +241,7 @@ impl Verdict {
 
     fn frame(&mut self, frame: &Frame<'_>, info: &FrameInfo) {
         self.all.add(info.wire_len);
-        self.truncated = self.truncated.saturating_add(u64::from(frame.is_cut()));
+        bump_if(Some(&mut self.truncated), frame.is_cut());
         if let Some(now) = info.time_ns {
             self.first_ns = Some(self.first_ns.map_or(now, |first| first.min(now)));
             self.last_ns = Some(self.last_ns.map_or(now, |last| last.max(now)));
@@ -264,9 +271,9 @@ impl Verdict {
     fn packet(&mut self, packet: &Packet<'_>) {
         let bth = packet.bth;
         bump(self.opcodes.get_mut(usize::from(bth.opcode.0)));
-        self.cnp = self.cnp.saturating_add(u64::from(bth.opcode == Opcode::CNP));
-        self.fecn = self.fecn.saturating_add(u64::from(bth.fecn()));
-        self.becn = self.becn.saturating_add(u64::from(bth.becn()));
+        bump_if(Some(&mut self.cnp), bth.opcode == Opcode::CNP);
+        bump_if(Some(&mut self.fecn), bth.fecn());
+        bump_if(Some(&mut self.becn), bth.becn());
         if bth.dest_qp() == roce_wire::Qpn::GSI && packet.deth.is_some() {
             self.cm(packet.payload);
         }
@@ -283,16 +290,16 @@ impl Verdict {
     fn icrc(&mut self, frame: &Frame<'_>, number: u64) -> Option<IcrcState> {
         let state = self.config.check_icrc.then(|| frame.icrc_state()).flatten();
         match state {
-            Some(IcrcState::Ok) => self.icrc_ok = self.icrc_ok.saturating_add(1),
+            Some(IcrcState::Ok) => bump(Some(&mut self.icrc_ok)),
             Some(IcrcState::Bad) => {
                 if number <= FAULT_SAMPLE
                     && let Some(fault) = IcrcFault::of(frame)
                 {
                     bump(self.icrc_faults.get_mut(position(&IcrcFault::ALL, fault)));
                 }
-                self.icrc_bad = self.icrc_bad.saturating_add(1);
+                bump(Some(&mut self.icrc_bad));
             }
-            _ => self.icrc_unchecked = self.icrc_unchecked.saturating_add(1),
+            _ => bump(Some(&mut self.icrc_unchecked)),
         }
         state
     }
@@ -313,10 +320,10 @@ impl Verdict {
                 *count = count.saturating_add(u64::from(frame.tunnels.has(*tunnel)));
             }
         }
-        self.odd_lengths = self.odd_lengths.saturating_add(u64::from(!frame.oddities.is_empty()));
+        bump_if(Some(&mut self.odd_lengths), !frame.oddities.is_empty());
         if let Some(Net::V2Ipv6(ip, ..)) = net {
             let local = ip.src().is_unicast_link_local();
-            self.link_local = self.link_local.saturating_add(u64::from(local));
+            bump_if(Some(&mut self.link_local), local);
         }
     }
 

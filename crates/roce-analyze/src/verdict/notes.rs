@@ -131,6 +131,7 @@ fn pairs(verdict: &Verdict, say: &mut impl FnMut(NoteId, String)) {
     if let Some(pair) = disagreeing.next() {
         let others = match disagreeing.count() {
             0 => String::new(),
+            1 => " So does 1 other pair.".to_owned(),
             n => format!(" So do {n} other pairs."),
         };
         say(NoteId::Disagreement, format!("{}.{others}", disagreement(pair)));
@@ -139,12 +140,14 @@ fn pairs(verdict: &Verdict, say: &mut impl FnMut(NoteId, String)) {
     if let Some((from, to, requests)) = silent.next() {
         let others = match silent.count() {
             0 => String::new(),
+            1 => " The same holds for 1 other direction.".to_owned(),
             n => format!(" The same holds for {n} other directions."),
         };
+        let requests = many(requests, "request");
         say(
             NoteId::OneWay,
             format!(
-                "{from} sent {requests} requests to {to} and not one packet came back: the other end \
+                "{from} sent {requests} to {to} and not one packet came back: the other end \
              does not answer, or the capture sees one direction only.{others}"
             ),
         );
@@ -226,29 +229,44 @@ fn marks(verdict: &Verdict, say: &mut impl FnMut(NoteId, String)) {
     if verdict.link_local > 0 {
         say(
             NoteId::LinkLocal,
-            format!(
-                "{} RoCE v2 packets come from link-local addresses, which no router forwards.",
-                verdict.link_local
-            ),
+            match verdict.link_local {
+                1 => "1 RoCE v2 packet comes from a link-local address, which no router forwards."
+                    .to_owned(),
+                n => format!(
+                    "{n} RoCE v2 packets come from link-local addresses, which no router forwards."
+                ),
+            },
         );
     }
     if verdict.odd_lengths > 0 {
         say(
             NoteId::OddLengths,
-            format!(
-                "{} packets have lengths or headers that contradict each other; they are shown as far \
-             as they are sound.",
-                verdict.odd_lengths
-            ),
+            match verdict.odd_lengths {
+                1 => "1 packet has lengths or headers that contradict each other; it is shown as \
+                      far as it is sound."
+                    .to_owned(),
+                n => format!(
+                    "{n} packets have lengths or headers that contradict each other; they are \
+                     shown as far as they are sound."
+                ),
+            },
         );
     }
     if verdict.truncated > 0 {
         say(
             NoteId::Truncated,
-            format!(
-                "{} frames were cut by the capture: their ICRC cannot be checked.",
-                verdict.truncated
-            ),
+            match verdict.truncated {
+                1 => "1 frame was cut by the capture: its ICRC cannot be checked.".to_owned(),
+                n => {
+                    format!("{n} frames were cut by the capture: their ICRC cannot be checked.")
+                }
+            },
         );
     }
+}
+
+/// `1 request`, `2 requests`.
+fn many(count: u64, one: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} {one}{s}")
 }

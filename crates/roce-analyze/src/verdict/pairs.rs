@@ -136,20 +136,35 @@ impl Key {
     }
 }
 
+impl Key {
+    /// A byte in which the keys of neighbouring hosts differ.
+    #[inline]
+    fn slot(self) -> usize {
+        let mixed = self.low.wrapping_mul(31) ^ self.high;
+        let folded = mixed ^ mixed >> 64 ^ mixed >> 8;
+        usize::from(folded.to_le_bytes()[0])
+    }
+}
+
 /// All pairs, up to a bound.
 #[derive(Clone, Debug)]
 pub struct Pairs {
     // The keys come from the wire, so the hash is seeded.
     index: HashMap<Key, usize, RandomState>,
     list: Vec<(Key, Pair)>,
+    /// Where pairs met lately stand in the list, by a few bits of their key.
+    recent: [usize; RECENT],
     max: usize,
-    last: usize,
     unlisted: u64,
 }
 
+/// How many pairs are found without hashing: one for each value of a byte.
+const RECENT: usize = 256;
+
 impl Pairs {
     pub(super) fn new(max: usize) -> Self {
-        Self { index: HashMap::default(), list: Vec::new(), max, last: 0, unlisted: 0 }
+        let recent = [usize::MAX; RECENT];
+        Self { index: HashMap::default(), list: Vec::new(), recent, max, unlisted: 0 }
     }
 
     /// The pairs; in the order in which they were first seen unless verdicts were merged.
@@ -191,21 +206,22 @@ impl Pairs {
             if *packets == 0 {
                 *first = number;
             }
-            *packets = packets.saturating_add(1);
+            *packets = packets.wrapping_add(1);
         }
         match class {
-            Some(Class::Request) => way.requests = way.requests.saturating_add(1),
-            Some(Class::Response) => way.responses = way.responses.saturating_add(1),
+            Some(Class::Request) => super::bump(Some(&mut way.requests)),
+            Some(Class::Response) => super::bump(Some(&mut way.responses)),
             Some(Class::Control) | None => {}
         }
     }
 
-    /// The pair, made if there is room; most packets are of the same pair as the one before.
+    /// The pair, made if there is room.
     #[inline]
     fn pair(&mut self, key: Key, ends: impl FnOnce() -> (Addr, Addr)) -> Option<&mut Pair> {
-        if self.list.get(self.last).is_none_or(|(last, _)| *last != key) {
+        let slot = self.recent.get_mut(key.slot())?;
+        if self.list.get(*slot).is_none_or(|(met, _)| *met != key) {
             let count = self.list.len();
-            self.last = match self.index.entry(key) {
+            *slot = match self.index.entry(key) {
                 Entry::Occupied(entry) => *entry.get(),
                 Entry::Vacant(_) if count >= self.max => return None,
                 Entry::Vacant(entry) => {
@@ -216,7 +232,7 @@ impl Pairs {
                 }
             };
         }
-        self.list.get_mut(self.last).map(|(_, pair)| pair)
+        self.list.get_mut(*slot).map(|(_, pair)| pair)
     }
 
     /// Takes over what another part of the same trace saw.
@@ -239,6 +255,7 @@ impl Pairs {
     /// Puts the pairs in the order in which they were first seen.
     pub(super) fn sort(&mut self) {
         self.list.sort_by_cached_key(|(_, pair)| pair.first_frame());
+        self.recent = [usize::MAX; RECENT];
         self.index = self.list.iter().enumerate().map(|(at, (key, _))| (*key, at)).collect();
     }
 }

@@ -160,13 +160,13 @@ fn fields<H: AnyHeader>(object: &mut Object<'_>, key: &str, header: Option<&H>) 
     }
 }
 
-/// Every field of a header by its name; reserved bits only when they are set.
+/// Every field of a header by its name; reserved bits only when they are set, by their place in
+/// bits, since a header may have several.
 fn each_field(object: &mut Object<'_>, header: &dyn AnyHeader) {
     header.each_field(&mut |field| match field.value {
         Value::Reserved(0) => {}
-        Value::Uint(number) | Value::Hex(number) | Value::Reserved(number) => {
-            object.number(field.name, number);
-        }
+        Value::Reserved(number) => object.number(&format!("reserved_{}", field.bit), number),
+        Value::Uint(number) | Value::Hex(number) => object.number(field.name, number),
         Value::Named(number, text) => {
             object.number(field.name, number);
             object.text(&format!("{}_text", field.name), &text.to_string());

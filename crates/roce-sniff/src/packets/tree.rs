@@ -57,8 +57,12 @@ fn packet_lines(buf: &mut Buf, at: usize, listed: Listed<'_>, packet: &Packet<'_
                 inner = inner.saturating_add(header.bytes().len());
             });
             if let (Some(message), Some((header, _))) = (management.message, management.rdma_cm()) {
-                let private = message.private_data().len();
-                header_lines(buf, inner.saturating_sub(private), header);
+                let private = message.private_data();
+                let start = inner.saturating_sub(private.len());
+                header_lines(buf, start, header);
+                let after = header.bytes().len();
+                let consumer = private.get(after..).unwrap_or_default();
+                bytes_line(buf, start.saturating_add(after), "consumer data", consumer);
             }
             bytes_line(buf, inner, "rest", management.rest);
         }
@@ -169,7 +173,7 @@ fn bytes_line(buf: &mut Buf, at: usize, name: &str, bytes: &[u8]) {
     buf.text(name);
     buf.text(", ");
     buf.number(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
-    buf.text(" bytes: ");
+    buf.text(if bytes.len() == 1 { " byte: " } else { " bytes: " });
     some_bytes(buf, bytes);
     buf.byte(b'\n');
 }

@@ -103,6 +103,7 @@ fn agreement(verdict: &Verdict) -> String {
         (all, both, 0) => {
             format!("{both} of {all} pairs in both directions, and they agree")
         }
+        (all, _, 1) => format!("1 of {all} pairs disagrees"),
         (all, _, disagree) => format!("{disagree} of {all} pairs disagree"),
     }
 }

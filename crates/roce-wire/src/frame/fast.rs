@@ -14,7 +14,10 @@ const UDP: u8 = 17;
 
 /// The frame, if it is a plain one.
 #[inline(always)]
-#[allow(clippy::inline_always, reason = "a call would copy the whole frame, which costs as much as parsing it")]
+#[allow(
+    clippy::inline_always,
+    reason = "a call would copy the whole frame, which costs as much as parsing it"
+)]
 pub(super) fn plain<'a>(bytes: &'a [u8], wire_len: usize, ports: &Ports) -> Option<Frame<'a>> {
     let (ethernet, mut rest) = Ethernet::parse(bytes).ok()?;
     let mut ethertype = ethernet.ethertype();

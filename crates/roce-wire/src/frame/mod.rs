@@ -97,7 +97,10 @@ impl<'a> Frame<'a> {
     ///
     /// `bytes` is what was captured, `wire_len` how long the frame was on the wire, in bytes.
     #[inline(always)]
-    #[allow(clippy::inline_always, reason = "a call would copy the frame, which costs as much as parsing it")]
+    #[allow(
+        clippy::inline_always,
+        reason = "a call would copy the frame, which costs as much as parsing it"
+    )]
     #[must_use]
     pub fn parse(link: Link, bytes: &'a [u8], wire_len: usize, ports: &Ports) -> Self {
         if link == Link::Ethernet

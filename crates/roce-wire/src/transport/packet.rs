@@ -55,7 +55,10 @@ impl<'a> Packet<'a> {
     /// # Errors
     /// [`TooShort`] when there is no whole BTH.
     #[inline(always)]
-    #[allow(clippy::inline_always, reason = "a call would copy the packet, which costs as much as parsing it")]
+    #[allow(
+        clippy::inline_always,
+        reason = "a call would copy the packet, which costs as much as parsing it"
+    )]
     pub fn parse(bytes: &'a [u8], wire_len: usize) -> Result<Self, TooShort> {
         let bytes = bytes.get(..wire_len).unwrap_or(bytes);
         let (bth, rest) = Bth::parse(bytes)?;
@@ -96,11 +99,22 @@ impl<'a> Packet<'a> {
     /// Takes the headers of the opcode off the front; returns what follows the last whole one.
     #[inline]
     fn extended_headers(&mut self, info: &OpcodeInfo, bytes: &'a [u8]) -> &'a [u8] {
-        let has = info.headers;
-        if has.is_empty() {
-            return bytes;
-        }
         let mut take = Take { rest: bytes, all_there: true };
+        // Most packets have one of these or none; asking for each of the ten costs more than the
+        // rest of the packet.
+        match info.headers {
+            ExtHeaders::NONE => return bytes,
+            ExtHeaders::AETH => self.aeth = take.header(true),
+            ExtHeaders::RETH => self.reth = take.header(true),
+            headers => self.all_headers(headers, &mut take),
+        }
+        let taken = bytes.len().saturating_sub(take.rest.len());
+        self.header_len = Bth::LEN.saturating_add(taken);
+        take.rest
+    }
+
+    /// Takes any headers there can be, in wire order.
+    fn all_headers(&mut self, has: ExtHeaders, take: &mut Take<'a>) {
         self.rdeth = take.header(has.has(ExtHeaders::RDETH));
         self.deth = take.header(has.has(ExtHeaders::DETH));
         self.xrceth = take.header(has.has(ExtHeaders::XRCETH));
@@ -111,9 +125,6 @@ impl<'a> Packet<'a> {
         self.atomic_ack_eth = take.header(has.has(ExtHeaders::ATOMIC_ACK_ETH));
         self.imm_dt = take.header(has.has(ExtHeaders::IMM_DT));
         self.ieth = take.header(has.has(ExtHeaders::IETH));
-        let taken = bytes.len().saturating_sub(take.rest.len());
-        self.header_len = Bth::LEN.saturating_add(taken);
-        take.rest
     }
 
     /// Divides what follows the headers into payload, pad and ICRC; `had` bytes were captured.
@@ -193,10 +204,13 @@ impl<'a> Packet<'a> {
         self.header_len
     }
 
-    /// The length of the payload by the packet's own account, in bytes, cut off or not.
+    /// The length of the payload by the packet's own account, in bytes, cut off or not. Headers
+    /// that the opcode calls for are none of it, even where the capture ends inside them.
     #[must_use]
     pub fn payload_wire_len(&self) -> usize {
-        let body = self.wire_len.saturating_sub(self.header_len);
+        let wanted = self.bth.opcode.info().map_or(0, |info| usize::from(info.headers_len));
+        let headers = self.header_len.max(Bth::LEN.saturating_add(wanted));
+        let body = self.wire_len.saturating_sub(headers);
         let Some(body) = body.checked_sub(Icrc::LEN) else { return body };
         body.checked_sub(usize::from(self.bth.pad_count())).unwrap_or(body)
     }

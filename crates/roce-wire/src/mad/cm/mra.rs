@@ -87,7 +87,7 @@ impl Header for Mra {
     fn fields(&self, f: &mut Fields<'_>) {
         f.hex("local_comm_id", 32, self.local_comm_id.get());
         f.hex("remote_comm_id", 32, self.remote_comm_id.get());
-        f.named("message", 2, self.message().0, &self.message());
+        f.named("message_mraed", 2, self.message().0, &self.message());
         f.reserved(6, RESERVED_8.of(self.message));
         f.named("service_timeout", 5, self.service_timeout().0, &self.service_timeout());
         f.reserved(3, RESERVED_9.of(self.timeout));

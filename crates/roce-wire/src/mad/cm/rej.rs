@@ -96,7 +96,7 @@ impl Header for Rej {
     fn fields(&self, f: &mut Fields<'_>) {
         f.hex("local_comm_id", 32, self.local_comm_id.get());
         f.hex("remote_comm_id", 32, self.remote_comm_id.get());
-        f.named("message", 2, self.message().0, &self.message());
+        f.named("message_rejected", 2, self.message().0, &self.message());
         f.reserved(6, RESERVED_8.of(self.message));
         f.uint("info_len", 7, self.info_len());
         f.reserved(1, RESERVED_9.of(self.info_len));
