@@ -5,6 +5,8 @@
 
 mod notes;
 mod pairs;
+#[cfg(test)]
+mod tests;
 mod traffic;
 
 use roce_wire::mad::Management;
