@@ -1,0 +1,48 @@
+//! The way from one end to the other, in two legs: up to the capture point, and from there on.
+
+use std::collections::VecDeque;
+
+use super::tx::Tx;
+
+/// Packets on one leg, the next to arrive first.
+#[derive(Debug, Default)]
+pub(crate) struct Leg {
+    packets: VecDeque<(u64, Tx)>,
+}
+
+impl Leg {
+    /// Puts a packet on the way; it arrives at `time`.
+    pub(crate) fn push(&mut self, time: u64, tx: Tx) {
+        if self.packets.back().is_none_or(|(last, _)| *last <= time) {
+            self.packets.push_back((time, tx));
+            return;
+        }
+        // Packets that are held back are few.
+        let at = self.packets.partition_point(|(other, _)| *other <= time);
+        self.packets.insert(at, (time, tx));
+    }
+
+    /// When the next packet arrives.
+    pub(crate) fn next_time(&self) -> Option<u64> {
+        self.packets.front().map(|(time, _)| *time)
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<(u64, Tx)> {
+        self.packets.pop_front()
+    }
+
+    pub(crate) fn front(&self) -> Option<&(u64, Tx)> {
+        self.packets.front()
+    }
+}
+
+/// One direction.
+#[derive(Debug, Default)]
+pub(crate) struct Channel {
+    pub before: Leg,
+    pub after: Leg,
+    /// When the last packet reached the capture point: jitter does not reorder.
+    pub last_capture: u64,
+    /// The same for the receiver.
+    pub last_arrival: u64,
+}

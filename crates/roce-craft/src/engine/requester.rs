@@ -1,0 +1,462 @@
+//! The end that makes requests: what it sends next, and what an answer lets it forget.
+
+use std::collections::VecDeque;
+
+use super::tx::{Again, Body, Cause, Fate, Place, Request, Tx};
+use crate::plan::{ConnectionPlan, Dir, OpKind, OpPlan, Retransmit, Sizes};
+use crate::rng::Rng;
+
+/// A message that was begun and is not answered yet.
+#[derive(Clone, Copy, Debug)]
+struct Message {
+    number: u64,
+    /// Index of its operation in the plan.
+    op: usize,
+    kind: OpKind,
+    size: u32,
+    first: u64,
+    end: u64,
+    /// Ordinal of its first request packet.
+    ordinal: u64,
+    /// Where its responses stand among all.
+    response_base: u64,
+    /// How many of its PSNs were answered with data, in order.
+    answered: u64,
+}
+
+impl Message {
+    /// Whether the answer to it is more than an acknowledgement.
+    const fn wants_data(&self) -> bool {
+        wants_data(self.kind)
+    }
+
+    /// The PSN of the next response.
+    const fn expected(&self) -> u64 {
+        self.first.saturating_add(self.answered)
+    }
+
+    const fn is_answered(&self) -> bool {
+        !self.wants_data() || self.expected() >= self.end
+    }
+}
+
+/// Why a requester sends no more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum End {
+    RetryExceeded,
+    RnrRetryExceeded,
+    /// A NAK that ends the queue pair.
+    Fatal,
+}
+
+/// The requesting half of a queue pair.
+#[derive(Debug)]
+pub(crate) struct Requester {
+    dir: Dir,
+    messages: VecDeque<Message>,
+    /// Everything before it was answered.
+    unacked: u64,
+    /// Everything before it was sent at least once.
+    sent: u64,
+    /// What is sent next.
+    cursor: u64,
+    /// Single packets to send again before that.
+    selected: VecDeque<u64>,
+    op: usize,
+    op_done: u64,
+    op_at: u64,
+    next_message: u64,
+    next_ordinal: u64,
+    next_response: u64,
+    waiting_reads: u32,
+    free_at: u64,
+    resume_at: u64,
+    deadline: Option<u64>,
+    retries: u8,
+    rnr_retries: u8,
+    again: Again,
+    gap_asked: Option<u64>,
+    /// By how many powers of two it sends slower than it could.
+    slowdown: u32,
+    slow_until: u64,
+    end: Option<End>,
+}
+
+/// Congestion notifications halve the rate at most this often.
+const MOST_SLOWDOWN: u32 = 4;
+/// After this long without a notification the rate doubles.
+const RECOVERY: u64 = 300_000;
+
+impl Requester {
+    pub(crate) fn new(dir: Dir, plan: &ConnectionPlan, open_at: u64) -> Self {
+        let first_op = plan.ops.of(dir).first().map_or(0, |op| op.start);
+        Self {
+            dir,
+            messages: VecDeque::new(),
+            unacked: 0,
+            sent: 0,
+            cursor: 0,
+            selected: VecDeque::new(),
+            op: 0,
+            op_done: 0,
+            op_at: open_at.saturating_add(first_op),
+            next_message: 1,
+            next_ordinal: 1,
+            next_response: 0,
+            waiting_reads: 0,
+            free_at: open_at,
+            resume_at: 0,
+            deadline: None,
+            retries: plan.retries,
+            rnr_retries: plan.rnr_retries,
+            again: Again { cause: Cause::Timeout, round: 0 },
+            gap_asked: None,
+            slowdown: 0,
+            slow_until: 0,
+            end: None,
+        }
+    }
+
+    /// Why it stopped, when it has.
+    pub(crate) const fn end(&self) -> Option<End> {
+        self.end
+    }
+
+    /// Makes no request: there is no connection.
+    pub(crate) fn never(&mut self) {
+        self.op = usize::MAX;
+    }
+
+    /// Whether something sent is without an answer.
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.messages.is_empty()
+    }
+
+    /// When the acknowledgement timer runs out.
+    pub(crate) const fn deadline(&self) -> Option<u64> {
+        self.deadline
+    }
+
+    /// When it sends next; `None` when it cannot.
+    pub(crate) fn next_time(&self, plan: &ConnectionPlan) -> Option<u64> {
+        if self.end.is_some() {
+            return None;
+        }
+        let at = self.free_at.max(self.resume_at);
+        if !self.selected.is_empty() || self.cursor < self.sent {
+            return Some(at);
+        }
+        if plan.is_reliable() && self.sent.saturating_sub(self.unacked) >= plan.window {
+            return None;
+        }
+        if self.messages.back().is_some_and(|message| message.end > self.sent) {
+            return Some(at);
+        }
+        let op = self.current_op(plan)?;
+        if plan.is_reliable()
+            && (self.messages.len() >= op.depth
+                || wants_data(op.kind) && self.waiting_reads >= plan.max_reads)
+        {
+            return None;
+        }
+        Some(at.max(self.op_at))
+    }
+
+    fn current_op<'p>(&self, plan: &'p ConnectionPlan) -> Option<&'p OpPlan> {
+        plan.ops.of(self.dir).get(self.op).filter(|op| self.op_done < op.count)
+    }
+
+    /// Sends the next packet at `now`.
+    pub(crate) fn send(&mut self, plan: &ConnectionPlan, now: u64, rng: &mut Rng) -> Option<Tx> {
+        let (upsn, is_again) = match self.selected.pop_front() {
+            Some(upsn) => (upsn, true),
+            None => (self.cursor, self.cursor < self.sent),
+        };
+        if !is_again && self.messages.back().is_none_or(|message| message.end <= self.sent) {
+            self.begin(plan, now, rng)?;
+        }
+        let tx = self.packet(plan, upsn, is_again)?;
+        let behind = upsn.saturating_add(u64::from(tx.span));
+        if upsn == self.cursor {
+            self.cursor = behind;
+        }
+        self.sent = self.sent.max(behind);
+        if plan.is_reliable() {
+            if self.deadline.is_none() || is_again {
+                self.deadline = Some(now.saturating_add(plan.timeout));
+            }
+        } else if tx.request().is_some_and(|request| request.place.ends()) {
+            self.messages.clear();
+            self.unacked = self.sent;
+        }
+        Some(tx)
+    }
+
+    /// Keeps the line busy for as long as the frame takes, or longer when it was told to slow down.
+    pub(crate) fn occupy(&mut self, now: u64, wire_time: u64) {
+        if self.slowdown > 0 && now >= self.slow_until {
+            self.slowdown = self.slowdown.saturating_sub(1);
+            self.slow_until = now.saturating_add(RECOVERY);
+        }
+        let pace = wire_time.saturating_mul(1u64.wrapping_shl(self.slowdown));
+        self.free_at = now.saturating_add(pace);
+    }
+
+    /// Does not send before `time`.
+    pub(crate) fn wait_until(&mut self, time: u64) {
+        self.free_at = self.free_at.max(time);
+    }
+
+    /// Begins the next operation.
+    fn begin(&mut self, plan: &ConnectionPlan, now: u64, rng: &mut Rng) -> Option<()> {
+        let op = self.current_op(plan)?;
+        let size = match &op.sizes {
+            Sizes::Between(low, high) => {
+                let more = rng.below(u64::from(high.saturating_sub(*low)).saturating_add(1));
+                low.saturating_add(u32::try_from(more).unwrap_or(0))
+            }
+            Sizes::InTurn(sizes) => {
+                let turn = self.op_done.checked_rem(u64::try_from(sizes.len()).ok()?)?;
+                *sizes.get(usize::try_from(turn).ok()?)?
+            }
+        };
+        let packets = u64::from(size.div_ceil(plan.pmtu).max(1));
+        let (psns, requests, responses) = match op.kind {
+            OpKind::Send | OpKind::Write => (packets, packets, 0),
+            OpKind::Read => (packets, 1, packets),
+            _ => (1, 1, 1),
+        };
+        let first = self.messages.back().map_or(self.sent, |message| message.end);
+        self.messages.push_back(Message {
+            number: self.next_message,
+            op: self.op,
+            kind: op.kind,
+            size,
+            first,
+            end: first.saturating_add(psns),
+            ordinal: self.next_ordinal,
+            response_base: self.next_response,
+            answered: 0,
+        });
+        self.next_message = self.next_message.saturating_add(1);
+        self.next_ordinal = self.next_ordinal.saturating_add(requests);
+        self.next_response = self.next_response.saturating_add(responses);
+        self.waiting_reads = self.waiting_reads.saturating_add(u32::from(wants_data(op.kind)));
+        self.op_done = self.op_done.saturating_add(1);
+        if op.interval > 0 {
+            self.op_at = now.saturating_add(op.interval);
+        }
+        if self.op_done >= op.count {
+            self.next_op(plan, now);
+        }
+        Some(())
+    }
+
+    fn next_op(&mut self, plan: &ConnectionPlan, now: u64) {
+        self.op = self.op.saturating_add(1);
+        self.op_done = 0;
+        if let Some(op) = plan.ops.of(self.dir).get(self.op) {
+            // `start` of a later operation counts from the start of the connection as well.
+            self.op_at = now.max(plan.start.saturating_add(op.start));
+        }
+    }
+
+    fn message_at(&self, upsn: u64) -> Option<&Message> {
+        if let Some(last) = self.messages.back()
+            && last.first <= upsn
+        {
+            return (upsn < last.end).then_some(last);
+        }
+        let behind = self.messages.partition_point(|message| message.first <= upsn);
+        self.messages.get(behind.checked_sub(1)?).filter(|message| upsn < message.end)
+    }
+
+    /// The request packet with this PSN.
+    fn packet(&self, plan: &ConnectionPlan, upsn: u64, is_again: bool) -> Option<Tx> {
+        let message = self.message_at(upsn)?;
+        let op = plan.ops.of(self.dir).get(message.op)?;
+        let index = upsn.saturating_sub(message.first);
+        let offset = u32::try_from(index).unwrap_or(u32::MAX).saturating_mul(plan.pmtu);
+        let length = message.size.saturating_sub(offset);
+        let carries_payload = matches!(message.kind, OpKind::Send | OpKind::Write);
+        let span = if message.kind == OpKind::Read {
+            u32::try_from(message.end.saturating_sub(upsn)).unwrap_or(u32::MAX)
+        } else {
+            1
+        };
+        let is_last = upsn.saturating_add(u64::from(span)) >= message.end;
+        let place = if carries_payload { Place::of(index == 0, is_last) } else { Place::Only };
+        let payload = match message.kind {
+            OpKind::Send | OpKind::Write => length.min(plan.pmtu),
+            OpKind::AtomicWrite => 8,
+            _ => 0,
+        };
+        let due = index.saturating_add(1).is_multiple_of(plan.ack_every);
+        Some(Tx {
+            dir: self.dir,
+            body: Body::Request(Request {
+                kind: message.kind,
+                place,
+                payload,
+                length,
+                immediate: op.immediate && is_last,
+                invalidate: op.invalidate && is_last,
+                solicited: op.solicited && is_last,
+                ack_req: plan.is_reliable() && (is_last || due),
+                response_base: message.response_base.saturating_add(index),
+            }),
+            upsn,
+            span,
+            message: message.number,
+            ordinal: message.ordinal.saturating_add(if carries_payload { index } else { 0 }),
+            order: 0,
+            again: is_again.then_some(self.again),
+            fate: Fate::default(),
+        })
+    }
+
+    /// The responder has everything before `behind`.
+    pub(crate) fn on_ack(&mut self, plan: &ConnectionPlan, behind: u64, now: u64) {
+        if let Some(missing) = self.acknowledge(plan, behind, now) {
+            self.on_gap(plan, missing, now);
+        }
+    }
+
+    /// A packet of the answer to the request with this PSN.
+    pub(crate) fn on_response(&mut self, plan: &ConnectionPlan, upsn: u64, now: u64) {
+        let behind = self.messages.partition_point(|message| message.first <= upsn);
+        let Some(message) = behind.checked_sub(1).and_then(|at| self.messages.get_mut(at)) else {
+            return;
+        };
+        let expected = message.expected();
+        if upsn >= message.end || !message.wants_data() || upsn < expected {
+            return;
+        }
+        if upsn > expected {
+            self.on_gap(plan, expected, now);
+            return;
+        }
+        message.answered = message.answered.saturating_add(1);
+        if message.is_answered() {
+            self.waiting_reads = self.waiting_reads.saturating_sub(1);
+        }
+        self.on_ack(plan, upsn.saturating_add(1), now);
+    }
+
+    /// The responder misses what begins at `upsn`.
+    pub(crate) fn on_sequence_nak(&mut self, plan: &ConnectionPlan, upsn: u64, now: u64) {
+        match self.acknowledge(plan, upsn, now) {
+            Some(missing) => self.on_gap(plan, missing, now),
+            None => self.go_back(plan, upsn, Cause::Nak, now),
+        }
+    }
+
+    /// The responder has no room for the message at `upsn` before `wait` nanoseconds have passed.
+    pub(crate) fn on_rnr_nak(&mut self, plan: &ConnectionPlan, upsn: u64, wait: u64, now: u64) {
+        if let Some(missing) = self.acknowledge(plan, upsn, now) {
+            self.on_gap(plan, missing, now);
+            return;
+        }
+        // 7 stands for "without end".
+        if plan.rnr_retries != 7 {
+            let Some(left) = self.rnr_retries.checked_sub(1) else {
+                self.end = Some(End::RnrRetryExceeded);
+                return;
+            };
+            self.rnr_retries = left;
+        }
+        self.resume_at = now.saturating_add(wait);
+        self.begin_round(Cause::Rnr);
+        self.selected.clear();
+        self.cursor = upsn.min(self.cursor);
+        self.deadline = Some(self.resume_at.saturating_add(plan.timeout));
+    }
+
+    /// The responder refused; the queue pair is in the error state.
+    pub(crate) const fn on_fatal_nak(&mut self) {
+        self.end = Some(End::Fatal);
+        self.deadline = None;
+    }
+
+    /// The responder met congestion.
+    pub(crate) fn on_cnp(&mut self, now: u64) {
+        self.slowdown = self.slowdown.saturating_add(1).min(MOST_SLOWDOWN);
+        self.slow_until = now.saturating_add(RECOVERY);
+    }
+
+    /// The acknowledgement timer ran out.
+    pub(crate) fn on_timeout(&mut self, plan: &ConnectionPlan, now: u64) {
+        self.deadline = None;
+        if self.unacked >= self.sent {
+            return;
+        }
+        let Some(left) = self.retries.checked_sub(1) else {
+            self.end = Some(End::RetryExceeded);
+            return;
+        };
+        self.retries = left;
+        self.gap_asked = None;
+        self.go_back(plan, self.unacked, Cause::Timeout, now);
+        self.deadline = Some(now.saturating_add(plan.timeout));
+    }
+
+    /// Forgets what is answered. Returns the PSN of a response that ought to have come before.
+    fn acknowledge(&mut self, plan: &ConnectionPlan, behind: u64, now: u64) -> Option<u64> {
+        let behind = behind.min(self.sent);
+        let blocked = self
+            .messages
+            .iter()
+            .take_while(|message| message.first < behind)
+            .find(|message| message.expected() < behind && !message.is_answered())
+            .map(Message::expected);
+        let until = blocked.unwrap_or(behind);
+        if until > self.unacked {
+            self.unacked = until;
+            self.retries = plan.retries;
+            self.rnr_retries = plan.rnr_retries;
+            self.gap_asked = None;
+            while self.messages.front().is_some_and(|m| m.end <= until && m.is_answered()) {
+                self.messages.pop_front();
+            }
+            self.cursor = self.cursor.max(until);
+            self.selected.retain(|upsn| *upsn >= until);
+            self.deadline = (until < self.sent).then(|| now.saturating_add(plan.timeout));
+        }
+        blocked
+    }
+
+    /// A response is missing: the request for it is sent again, once until something comes.
+    fn on_gap(&mut self, plan: &ConnectionPlan, missing: u64, now: u64) {
+        if self.gap_asked != Some(missing) {
+            self.go_back(plan, missing, Cause::Gap, now);
+            self.gap_asked = Some(missing);
+        }
+    }
+
+    fn go_back(&mut self, plan: &ConnectionPlan, upsn: u64, cause: Cause, now: u64) {
+        if upsn >= self.sent {
+            return;
+        }
+        self.begin_round(cause);
+        match plan.retransmit {
+            Retransmit::GoBackN => {
+                self.selected.clear();
+                self.cursor = self.cursor.min(upsn);
+            }
+            Retransmit::Selective => {
+                if !self.selected.contains(&upsn) {
+                    self.selected.push_back(upsn);
+                }
+            }
+        }
+        self.wait_until(now);
+    }
+
+    const fn begin_round(&mut self, cause: Cause) {
+        self.again = Again { cause, round: self.again.round.saturating_add(1) };
+    }
+}
+
+const fn wants_data(kind: OpKind) -> bool {
+    !matches!(kind, OpKind::Send | OpKind::Write)
+}

@@ -1,0 +1,138 @@
+//! From what was recorded to the truth.
+
+use core::net::IpAddr;
+
+use super::Craft;
+use super::connection::Connection;
+use crate::plan::{Carrier, CmAnswer, Dir, Service};
+use crate::scenario::has_udp;
+use crate::truth::{self, Detail, Direction, End, FlowControlCount, Rejected, Truth};
+
+impl Craft {
+    /// The truth about the frames so far.
+    #[must_use]
+    pub fn finish(self) -> Truth {
+        let mut congestion = FlowControlCount::default();
+        for (frames, is_priority) in self.pauses.iter().map(super::PauseStream::captured) {
+            let count = if is_priority { &mut congestion.pfc } else { &mut congestion.pause };
+            *count = count.saturating_add(frames);
+        }
+        let mut rejected = Rejected::default();
+        let mut icmp_unreachable = 0u64;
+        for connection in &self.connections {
+            let of = connection.recorder.rejected;
+            rejected.unknown_opcode = rejected.unknown_opcode.saturating_add(of.unknown_opcode);
+            rejected.bad_tver = rejected.bad_tver.saturating_add(of.bad_tver);
+            rejected.too_short = rejected.too_short.saturating_add(of.too_short);
+            icmp_unreachable = icmp_unreachable.saturating_add(connection.recorder.icmp);
+        }
+        let (connections, ids) = number(&self.connections);
+        let known = |detail: Detail| {
+            let index = usize::try_from(detail.connection).ok()?;
+            let id = ids.get(index).copied().flatten()?;
+            Some(Detail { connection: id, ..detail })
+        };
+        Truth {
+            schema: "roce-sniff/truth/1",
+            question: self.plan.question,
+            answer: self.plan.answer,
+            seed: self.plan.seed,
+            frames: self.frames,
+            bytes: self.bytes,
+            first_ns: self.first_ns,
+            last_ns: self.last_ns,
+            congestion,
+            rejected,
+            icmp_unreachable,
+            connections,
+            details: self.details.list.into_iter().filter_map(known).collect(),
+            details_omitted: self.details.omitted,
+        }
+    }
+}
+
+/// The connections that the capture shows, in the order of their first frames, and the number of
+/// each by its place in the run.
+fn number(all: &[Connection]) -> (Vec<truth::Connection>, Vec<Option<u64>>) {
+    let mut shown: Vec<(usize, &Connection)> =
+        all.iter().enumerate().filter(|(_, connection)| connection.recorder.first_ns > 0).collect();
+    shown.sort_by_key(|(index, connection)| (connection.recorder.first_ns, *index));
+    let mut ids = vec![None; all.len()];
+    let mut connections = Vec::new();
+    for (id, (index, connection)) in (1..).zip(shown) {
+        if let Some(slot) = ids.get_mut(index) {
+            *slot = Some(id);
+        }
+        connections.push(describe(connection, id));
+    }
+    (connections, ids)
+}
+
+fn describe(connection: &Connection, id: u64) -> truth::Connection {
+    let recorder = &connection.recorder;
+    let (plan, identity) = (&connection.plan, &connection.identity);
+    let sent = |message: &str| {
+        recorder.cm.as_ref().is_some_and(|cm| cm.messages.iter().any(|m| m.message == message))
+    };
+    let (has_req, has_rep) = (sent("REQ"), sent("REP"));
+    let (a_to_b, b_to_a) = (direction(connection, Dir::Forth), direction(connection, Dir::Back));
+    let is_two_way = a_to_b.packets > 0 && b_to_a.packets > 0;
+    let learned_from = match plan.service {
+        _ if has_req && has_rep => Some("cm"),
+        Service::Rc | Service::Xrc if is_two_way => Some("psn"),
+        Service::Uc if is_two_way && has_udp(plan.carrier) => Some("port"),
+        Service::Ud if is_two_way => Some("deth"),
+        _ => None,
+    };
+    let shows_pmtu = [Dir::Forth, Dir::Back].iter().any(|dir| recorder.side(*dir).shows_pmtu);
+    let mut cm = recorder.cm.clone();
+    if let (Some(cm), Some(of)) = (&mut cm, &plan.cm) {
+        cm.port = of.port;
+        cm.reason = (of.answer == CmAnswer::Reject).then_some(of.reason);
+    }
+    let end = |dir: Dir, is_told: bool, sends: u64, hears: u64| End {
+        addr: address(connection, dir).to_string(),
+        // What is sent to an end names its queue pair; of datagrams the sender's is named too.
+        qpn: (is_told || hears > 0 || plan.service == Service::Ud && sends > 0)
+            .then(|| *identity.qpn.of(dir)),
+        start_psn: if is_told { Some(*identity.psn.of(dir)) } else { recorder.side(dir).first_psn },
+    };
+    truth::Connection {
+        id,
+        name: connection.name.as_deref().map(str::to_owned),
+        version: match plan.carrier {
+            Carrier::V1 => "v1",
+            Carrier::V2Ipv4 => "v2_ipv4",
+            Carrier::V2Ipv6 => "v2_ipv6",
+        },
+        service: connection.service_name(),
+        a: end(Dir::Forth, has_req, a_to_b.packets, b_to_a.packets),
+        b: end(Dir::Back, has_rep, b_to_a.packets, a_to_b.packets),
+        learned_from,
+        confidence: 1,
+        pmtu: (shows_pmtu || has_req).then_some(plan.pmtu),
+        first_ns: recorder.first_ns,
+        last_ns: recorder.last_ns,
+        outcome: connection.outcome(),
+        cm,
+        a_to_b,
+        b_to_a,
+    }
+}
+
+fn direction(connection: &Connection, dir: Dir) -> Direction {
+    let mut counts = connection.recorder.direction(dir);
+    // Notifications come from a port of their own.
+    if has_udp(connection.plan.carrier) && counts.packets > counts.cnps {
+        counts.udp_src_ports = vec![connection.identity.udp_src_port];
+    }
+    counts
+}
+
+fn address(connection: &Connection, dir: Dir) -> IpAddr {
+    let host = connection.plan.hosts.of(dir);
+    match connection.plan.carrier {
+        Carrier::V1 | Carrier::V2Ipv4 => IpAddr::V4(host.ipv4),
+        Carrier::V2Ipv6 => IpAddr::V6(host.ipv6),
+    }
+}

@@ -1,0 +1,488 @@
+//! Keeps the truth about one connection while its frames go by.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use roce_wire::{AckKind, NakCode, Opcode, Psn, Syndrome};
+
+use super::detail::{Detail, DetailKind, Details};
+use super::samples::Samples;
+use super::stream::{Seen, Stream};
+use super::{Cm, CmMessage, Direction, Rejected};
+use crate::engine::{Again, Body, Cause, OpKind, Tx};
+use crate::plan::{Both, Dir, Malformed};
+
+/// What the capture has of one packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Captured {
+    /// From 1.
+    pub frame: u64,
+    pub time: u64,
+    pub wire_len: u64,
+    pub psn: Psn,
+    pub opcode: Opcode,
+    /// Whether its ICRC is wrong, or is not there.
+    pub icrc_bad: bool,
+    /// Whether it says CE.
+    pub ce: bool,
+}
+
+/// The truth about one connection.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    /// The number of the connection in the run, from 0.
+    index: u32,
+    pub first_ns: u64,
+    pub last_ns: u64,
+    pub cm: Option<Cm>,
+    sides: Both<Side>,
+    /// Whether frames are remembered, for what may happen to them.
+    tracks: bool,
+    pub rejected: Rejected,
+    pub icmp: u64,
+}
+
+/// What one end sent.
+#[derive(Debug, Default)]
+pub(crate) struct Side {
+    pub counts: Direction,
+    requests: Stream,
+    responses: Stream,
+    last_order: Option<u64>,
+    last_round: u32,
+    open: VecDeque<Open>,
+    ack_latency: Samples,
+    completion: Samples,
+    /// PSN of the first request in the capture.
+    pub first_psn: Option<u32>,
+    /// Whether a packet shows how long the longest payload is.
+    pub shows_pmtu: bool,
+    /// The frames of requests and responses by their numbers.
+    frames: Both<BTreeMap<u64, u64>>,
+    /// The last NAK and RNR NAK that this end sent.
+    last_nak: Option<u64>,
+}
+
+/// A message that was requested and is not answered yet.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    /// Behind its last PSN.
+    end: u64,
+    first_time: u64,
+    last_time: u64,
+    is_whole: bool,
+    is_repeated: bool,
+    wants_data: bool,
+}
+
+/// Messages whose times are followed.
+const MOST_OPEN: usize = 256;
+/// Frames that are remembered.
+const MOST_FRAMES: usize = 70_000;
+
+impl Recorder {
+    pub(crate) fn new(index: u32, tracks: bool) -> Self {
+        Self {
+            index,
+            first_ns: 0,
+            last_ns: 0,
+            cm: None,
+            sides: Both::default(),
+            tracks,
+            rejected: Rejected::default(),
+            icmp: 0,
+        }
+    }
+
+    pub(crate) const fn side(&self, dir: Dir) -> &Side {
+        self.sides.of(dir)
+    }
+
+    /// The counts of one end, complete.
+    pub(crate) fn direction(&self, dir: Dir) -> Direction {
+        let side = self.sides.of(dir);
+        let mut counts = side.counts.clone();
+        counts.missing_psns = side.requests.missing().saturating_add(side.responses.missing());
+        counts.ack_latency_ns = side.ack_latency.percentiles();
+        counts.completion_ns = side.completion.percentiles();
+        counts
+    }
+
+    /// A message of connection management is in the capture.
+    pub(crate) fn cm_message(&mut self, dir: Dir, message: &'static str, captured: &Captured) {
+        self.touch(captured.time);
+        let cm = self.cm.get_or_insert_default();
+        let is_first = |first: &str| cm.messages.iter().all(|known| known.message != first);
+        if matches!(message, "REQ" | "SIDR_REQ" | "REP" | "DREQ") && !is_first(message) {
+            cm.retries = cm.retries.saturating_add(1);
+        }
+        cm.messages.push(CmMessage {
+            message,
+            direction: direction_name(dir),
+            frame: captured.frame,
+        });
+    }
+
+    fn touch(&mut self, time: u64) {
+        if self.first_ns == 0 {
+            self.first_ns = time;
+        }
+        self.last_ns = time;
+    }
+
+    /// A packet is in the capture.
+    pub(crate) fn captured(&mut self, tx: &Tx, captured: &Captured, details: &mut Details) {
+        if let Some(malformed) = tx.fate.malformed {
+            self.detail(tx, captured, DetailKind::Malformed, details);
+            if crate::engine::is_fatal(malformed) {
+                let loss = &mut self.sides.of_mut(tx.dir).counts.loss;
+                loss.before_capture = loss.before_capture.saturating_add(1);
+            }
+            if self.reject(malformed) {
+                return;
+            }
+        }
+        self.touch(captured.time);
+        self.count(tx, captured);
+        self.note_fate(tx, captured, details);
+        let side = self.sides.of_mut(tx.dir);
+        let is_late = side.last_order.is_some_and(|last| tx.order < last) && !tx.fate.is_copy;
+        if tx.fate.corrupt || captured.icrc_bad && tx.fate.malformed.is_some() {
+            return;
+        }
+        if is_late {
+            side.counts.out_of_order_packets = side.counts.out_of_order_packets.saturating_add(1);
+            self.detail(tx, captured, DetailKind::OutOfOrder, details);
+        } else {
+            side.last_order = Some(tx.order);
+        }
+        if tx.fate.is_copy {
+            let side = self.sides.of_mut(tx.dir);
+            side.counts.duplicate_packets = side.counts.duplicate_packets.saturating_add(1);
+            self.detail_of(tx, captured, DetailKind::DuplicateInNetwork, None, details);
+            return;
+        }
+        if let Some(again) = tx.again {
+            self.note_again(tx, captured, again, details);
+        }
+        match tx.body {
+            Body::Request(_) => self.request(tx, captured),
+            Body::Response { .. } | Body::AtomicAck { .. } => self.response(tx, captured),
+            Body::Ack { syndrome, .. } => self.ack(tx, captured, Syndrome(syndrome), details),
+            Body::Cnp => {
+                let counts = &mut self.sides.of_mut(tx.dir).counts;
+                counts.cnps = counts.cnps.saturating_add(1);
+                self.detail(tx, captured, DetailKind::Cnp, details);
+            }
+            Body::Cm(_) | Body::Icmp(_) => {}
+        }
+        self.remember(tx, captured.frame);
+    }
+
+    /// What is not RoCE counts apart; says whether it is such.
+    const fn reject(&mut self, malformed: Malformed) -> bool {
+        let count = match malformed {
+            Malformed::Opcode => &mut self.rejected.unknown_opcode,
+            Malformed::Tver => &mut self.rejected.bad_tver,
+            Malformed::Length => &mut self.rejected.too_short,
+            Malformed::Pad | Malformed::Reserved | Malformed::NoIcrc => return false,
+        };
+        *count = count.saturating_add(1);
+        true
+    }
+
+    fn count(&mut self, tx: &Tx, captured: &Captured) {
+        let counts = &mut self.sides.of_mut(tx.dir).counts;
+        counts.packets = counts.packets.saturating_add(1);
+        counts.bytes = counts.bytes.saturating_add(captured.wire_len);
+        counts.payload_bytes = counts.payload_bytes.saturating_add(u64::from(tx.payload()));
+        counts.icrc_bad = counts.icrc_bad.saturating_add(u64::from(captured.icrc_bad));
+        counts.ecn_ce = counts.ecn_ce.saturating_add(u64::from(captured.ce));
+    }
+
+    /// The same frame is in the capture once more.
+    pub(crate) fn duplicate(
+        &mut self,
+        tx: &Tx,
+        captured: &Captured,
+        of: u64,
+        details: &mut Details,
+    ) {
+        self.touch(captured.time);
+        if !tx.is_data_path() {
+            return;
+        }
+        self.count(tx, &Captured { icrc_bad: false, ..*captured });
+        let counts = &mut self.sides.of_mut(tx.dir).counts;
+        counts.duplicate_packets = counts.duplicate_packets.saturating_add(1);
+        self.detail_of(tx, captured, DetailKind::DuplicateInCapture, Some(of), details);
+    }
+
+    /// What is known of a packet by what becomes of it.
+    fn note_fate(&mut self, tx: &Tx, captured: &Captured, details: &mut Details) {
+        let loss = &mut self.sides.of_mut(tx.dir).counts.loss;
+        if tx.fate.corrupt {
+            loss.before_capture = loss.before_capture.saturating_add(1);
+        } else if tx.fate.lost_after {
+            loss.after_capture = loss.after_capture.saturating_add(1);
+            self.detail(tx, captured, DetailKind::LostAfterCapture, details);
+        }
+        if captured.icrc_bad && tx.fate.corrupt {
+            self.detail(tx, captured, DetailKind::BadIcrc, details);
+        }
+        if tx.fate.late > 0 {
+            self.detail(tx, captured, DetailKind::ReorderedAfterCapture, details);
+        }
+        if tx.fate.ce_before {
+            self.detail(tx, captured, DetailKind::MarkedCe, details);
+        }
+        if tx.fate.ce_after {
+            self.detail(tx, captured, DetailKind::MarkedCeAfterCapture, details);
+        }
+    }
+
+    /// A packet did not come to the capture point, or the capture misses it.
+    pub(crate) fn absent(
+        &mut self,
+        tx: &Tx,
+        (psn, opcode): (Psn, Opcode),
+        kind: DetailKind,
+        details: &mut Details,
+    ) {
+        let loss = &mut self.sides.of_mut(tx.dir).counts.loss;
+        let count = if kind == DetailKind::NotCaptured {
+            &mut loss.not_captured
+        } else {
+            &mut loss.before_capture
+        };
+        *count = count.saturating_add(1);
+        details.add(Detail {
+            event: kind,
+            connection: u64::from(self.index),
+            direction: direction_name(tx.dir),
+            psn: psn.get(),
+            opcode: opcode.name().unwrap_or("unknown"),
+            frame: None,
+            repeats_frame: None,
+            proof_frame: None,
+        });
+    }
+
+    /// The responder had executed this request before.
+    pub(crate) fn duplicate_request(&mut self, tx: &Tx) {
+        let counts = &mut self.sides.of_mut(tx.dir).counts;
+        counts.duplicate_requests = counts.duplicate_requests.saturating_add(1);
+    }
+
+    fn note_again(&mut self, tx: &Tx, captured: &Captured, again: Again, details: &mut Details) {
+        let proof = self.sides.of(tx.dir.other()).last_nak;
+        let side = self.sides.of_mut(tx.dir);
+        let counts = &mut side.counts;
+        counts.retransmitted_packets = counts.retransmitted_packets.saturating_add(1);
+        let rounds = &mut counts.retransmissions;
+        let (round, kind) = match again.cause {
+            Cause::Nak => (Some(&mut rounds.nak_driven), DetailKind::RetransmittedOnNak),
+            Cause::Timeout => {
+                (Some(&mut rounds.timeout_driven), DetailKind::RetransmittedOnTimeout)
+            }
+            Cause::Rnr => (Some(&mut rounds.rnr_driven), DetailKind::RetransmittedOnRnr),
+            Cause::Gap => (Some(&mut rounds.gap_driven), DetailKind::RetransmittedOnGap),
+            Cause::Replay => (None, DetailKind::RetransmittedResponse),
+        };
+        if let Some(round) = round
+            && again.round > side.last_round
+        {
+            side.last_round = again.round;
+            *round = round.saturating_add(1);
+        }
+        let is_asked = matches!(again.cause, Cause::Nak | Cause::Rnr);
+        let detail = self.detail_at(tx, captured, kind);
+        let repeats_frame = self.frame_of(tx);
+        details.add(Detail { repeats_frame, proof_frame: proof.filter(|_| is_asked), ..detail });
+    }
+
+    fn request(&mut self, tx: &Tx, captured: &Captured) {
+        let Some(request) = tx.request() else { return };
+        let side = self.sides.of_mut(tx.dir);
+        side.first_psn.get_or_insert(captured.psn.get());
+        side.shows_pmtu |= !request.place.ends();
+        if side.requests.take(tx.ordinal, tx.again.is_none()) == Seen::Again {
+            for open in side.open.iter_mut().filter(|open| tx.upsn < open.end) {
+                open.is_repeated = true;
+            }
+            return;
+        }
+        let is_whole = request.place.ends();
+        let counts = &mut side.counts;
+        counts.goodput_bytes = counts.goodput_bytes.saturating_add(u64::from(request.payload));
+        let bytes = match request.kind {
+            OpKind::Send | OpKind::Write => request.payload,
+            OpKind::Read => request.length,
+            OpKind::CompareSwap | OpKind::FetchAdd | OpKind::AtomicWrite => 8,
+            OpKind::Flush => 0,
+        };
+        counts.message_bytes = counts.message_bytes.saturating_add(u64::from(bytes));
+        if is_whole {
+            let messages = &mut counts.messages;
+            let count = match request.kind {
+                OpKind::Send => &mut messages.send,
+                OpKind::Write => &mut messages.write,
+                OpKind::Read => &mut messages.read,
+                OpKind::CompareSwap | OpKind::FetchAdd | OpKind::AtomicWrite => {
+                    &mut messages.atomic
+                }
+                OpKind::Flush => &mut messages.flush,
+            };
+            *count = count.saturating_add(1);
+        }
+        side.follow(tx, request.place.begins(), is_whole, captured.time);
+    }
+
+    fn response(&mut self, tx: &Tx, captured: &Captured) {
+        let side = self.sides.of_mut(tx.dir);
+        if let Body::Response { place, payload, .. } = tx.body {
+            side.shows_pmtu |= !place.ends();
+            if side.responses.take(tx.ordinal, tx.again.is_none()) == Seen::New {
+                let counts = &mut side.counts;
+                counts.goodput_bytes = counts.goodput_bytes.saturating_add(u64::from(payload));
+            }
+        } else {
+            side.responses.take(tx.ordinal, tx.again.is_none());
+        }
+        self.sides.of_mut(tx.dir.other()).answered(tx.upsn.saturating_add(1), captured.time);
+    }
+
+    fn ack(&mut self, tx: &Tx, captured: &Captured, syndrome: Syndrome, details: &mut Details) {
+        let side = self.sides.of_mut(tx.dir);
+        let counts = &mut side.counts;
+        let (count, kind) = match syndrome.kind() {
+            AckKind::RnrNak(_) => (&mut counts.rnr_naks, DetailKind::RnrNak),
+            AckKind::Nak(NakCode::PSN_SEQUENCE_ERROR) => {
+                (&mut counts.naks.psn_sequence_error, DetailKind::NakSequence)
+            }
+            AckKind::Nak(NakCode::INVALID_REQUEST) => {
+                (&mut counts.naks.invalid_request, DetailKind::NakInvalidRequest)
+            }
+            AckKind::Nak(NakCode::REMOTE_ACCESS_ERROR) => {
+                (&mut counts.naks.remote_access_error, DetailKind::NakRemoteAccess)
+            }
+            AckKind::Nak(_) => {
+                (&mut counts.naks.remote_operational_error, DetailKind::NakRemoteOperational)
+            }
+            AckKind::Ack(_) | AckKind::Reserved => {
+                counts.acks = counts.acks.saturating_add(1);
+                let behind = tx.upsn.saturating_add(1);
+                self.sides.of_mut(tx.dir.other()).answered(behind, captured.time);
+                return;
+            }
+        };
+        *count = count.saturating_add(1);
+        side.last_nak = Some(captured.frame);
+        self.detail(tx, captured, kind, details);
+    }
+
+    fn remember(&mut self, tx: &Tx, frame: u64) {
+        if !self.tracks {
+            return;
+        }
+        let frames = &mut self.sides.of_mut(tx.dir).frames;
+        let (frames, number) = match tx.body {
+            Body::Request(_) => (&mut frames.forth, tx.upsn),
+            Body::Response { .. } | Body::AtomicAck { .. } => (&mut frames.back, tx.ordinal),
+            _ => return,
+        };
+        frames.insert(number, frame);
+        if frames.len() > MOST_FRAMES {
+            frames.pop_first();
+        }
+    }
+
+    /// The last frame of the same packet.
+    fn frame_of(&self, tx: &Tx) -> Option<u64> {
+        let frames = &self.sides.of(tx.dir).frames;
+        match tx.body {
+            Body::Request(_) => frames.forth.get(&tx.upsn).copied(),
+            Body::Response { .. } | Body::AtomicAck { .. } => frames.back.get(&tx.ordinal).copied(),
+            _ => None,
+        }
+    }
+
+    fn detail_at(&self, tx: &Tx, captured: &Captured, event: DetailKind) -> Detail {
+        Detail {
+            event,
+            connection: u64::from(self.index),
+            direction: direction_name(tx.dir),
+            psn: captured.psn.get(),
+            opcode: captured.opcode.name().unwrap_or("unknown"),
+            frame: Some(captured.frame),
+            repeats_frame: None,
+            proof_frame: None,
+        }
+    }
+
+    fn detail(&self, tx: &Tx, captured: &Captured, event: DetailKind, details: &mut Details) {
+        details.add(self.detail_at(tx, captured, event));
+    }
+
+    fn detail_of(
+        &self,
+        tx: &Tx,
+        captured: &Captured,
+        event: DetailKind,
+        of: Option<u64>,
+        details: &mut Details,
+    ) {
+        let repeats_frame = of.or_else(|| self.frame_of(tx));
+        details.add(Detail { repeats_frame, ..self.detail_at(tx, captured, event) });
+    }
+}
+
+impl Side {
+    /// A request packet that was seen for the first time: the times of its message.
+    fn follow(&mut self, tx: &Tx, begins: bool, is_whole: bool, time: u64) {
+        let end = tx.upsn.saturating_add(u64::from(tx.span));
+        if begins {
+            if self.open.len() >= MOST_OPEN {
+                self.open.pop_front();
+            }
+            let wants_data = tx
+                .request()
+                .is_some_and(|request| !matches!(request.kind, OpKind::Send | OpKind::Write));
+            self.open.push_back(Open {
+                end,
+                first_time: time,
+                last_time: time,
+                is_whole,
+                is_repeated: tx.again.is_some(),
+                wants_data,
+            });
+        } else if let Some(open) = self.open.iter_mut().rev().find(|open| open.end == tx.upsn) {
+            open.end = end;
+            open.last_time = time;
+            open.is_whole |= is_whole;
+            open.is_repeated |= tx.again.is_some();
+        }
+    }
+
+    /// Everything before `behind` is answered.
+    fn answered(&mut self, behind: u64, time: u64) {
+        while let Some(open) = self.open.front() {
+            if !open.is_whole || open.end > behind {
+                return;
+            }
+            let open = *open;
+            self.open.pop_front();
+            self.completion.record(time.saturating_sub(open.first_time));
+            // Of what was sent twice nobody knows which is answered.
+            if !open.is_repeated && !open.wants_data {
+                self.ack_latency.record(time.saturating_sub(open.last_time));
+            }
+        }
+    }
+}
+
+pub(crate) const fn direction_name(dir: Dir) -> &'static str {
+    match dir {
+        Dir::Forth => "a_to_b",
+        Dir::Back => "b_to_a",
+    }
+}
