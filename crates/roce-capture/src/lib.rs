@@ -44,7 +44,7 @@ pub use file::{
 };
 pub use filter::{roce_filter, roce_filter_on};
 pub use frame::Frame;
-pub use interfaces::{Interface, interfaces};
+pub use interfaces::{Interface, frames_passed, interfaces};
 pub use link_type::LinkType;
 pub use live::{HAS_FILTERS, LiveCapture, LiveOptions, Next, RoceOnly, Stats};
 pub use writer::{FileWriter, WriterOptions, same_file};

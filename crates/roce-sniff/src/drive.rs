@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use roce_capture::{
-    DamageKind, FileWriter, Frame as Captured, HAS_FILTERS, LiveCapture, Next, Stats, WriterOptions,
+    DamageKind, FileWriter, Frame as Captured, HAS_FILTERS, LiveCapture, Next, Stats,
+    WriterOptions, frames_passed,
 };
 use roce_wire::{Frame, Link, Ports};
 
@@ -42,6 +43,8 @@ pub(crate) struct Trace {
     pub(crate) is_senseless: bool,
     /// The kernel's account of a live capture.
     pub(crate) stats: Option<Stats>,
+    /// All frames that passed the interface meanwhile, those that the filter left out included.
+    pub(crate) passed: Option<u64>,
     /// Why the source ended before its time.
     pub(crate) failure: Option<String>,
 }
@@ -81,7 +84,14 @@ pub(crate) fn drive(
             }
             trace
         }
-        Source::Live(name) => run.live(source::open_live(name, args, &ports)?)?,
+        Source::Live(name) => {
+            let capture = source::open_live(name, args, &ports)?;
+            let before = frames_passed(name);
+            let mut trace = run.live(capture)?;
+            let after = frames_passed(name);
+            trace.passed = before.zip(after).and_then(|(before, after)| after.checked_sub(before));
+            trace
+        }
     };
     if let Some(writer) = run.writer {
         writer.finish()?;

@@ -45,6 +45,8 @@ struct SourceObject {
     last_ns: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     dropped: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interface_frames: Option<u64>,
     truncated: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     damaged: Option<String>,
@@ -148,6 +150,7 @@ fn source(report: &Report<'_>) -> SourceObject {
         first_ns: verdict.first_ns,
         last_ns: verdict.last_ns,
         dropped: report.trace.stats.map(|stats| stats.dropped.saturating_add(stats.if_dropped)),
+        interface_frames: report.trace.passed,
         truncated: verdict.truncated,
         damaged: report.trace.damaged.clone(),
         other_frames: verdict

@@ -56,6 +56,8 @@ fn nothing(report: &Report<'_>) -> String {
         0 => String::new(),
         count => format!(", {} of them with its port or Ethertype", Grouped(count)),
     };
+    // Live, the kernel hands over only what may be RoCE; the interface's own count tells of the rest.
+    let frames = report.trace.passed.map_or(frames, |passed| passed.max(frames));
     format!("No RoCE {place} {}: {}{rejected}.", report.name, plural(frames, "frame", "frames"))
 }
 
@@ -249,6 +251,9 @@ fn frames(report: &Report<'_>) -> Vec<String> {
         vec![Grouped(verdict.all.packets).to_string(), Bytes(verdict.all.bytes).to_string()];
     if let (Some(first), Some(last)) = (verdict.first_ns, verdict.last_ns) {
         parts.push(seconds(last.saturating_sub(first)));
+    }
+    if let Some(passed) = report.trace.passed {
+        parts.push(format!("of {} on the interface", Grouped(passed)));
     }
     if let Some(stats) = report.trace.stats {
         let dropped = stats.dropped.saturating_add(stats.if_dropped);
