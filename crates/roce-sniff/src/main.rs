@@ -56,10 +56,22 @@ fn main() -> ExitCode {
         Ok(Outcome::Disagrees) => ExitCode::from(1),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            anstream::eprintln!("roce-sniff: {error:#}");
+            printer::remark(&told(&error));
             ExitCode::from(2)
         }
     }
+}
+
+/// The error and its causes, but for those that it has named itself.
+fn told(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if !text.contains(&cause) {
+            let between = if text.is_empty() { "" } else { ": " };
+            text = format!("{text}{between}{cause}");
+        }
+    }
+    text
 }
 
 /// Whoever read the output has had enough of it.

@@ -1,7 +1,7 @@
 //! Packets as JSON, one object a line; the keys are a contract.
 
 use roce_wire::{
-    AckKind, Aeth, AnyHeader, Content, IcrcFault, IcrcState, Net, Packet, Tunnels, Value,
+    AckKind, Aeth, AnyHeader, Content, IcrcFault, IcrcState, Net, Oddities, Packet, Tunnels, Value,
 };
 
 use super::Listed;
@@ -92,8 +92,11 @@ fn listed_icrc(object: &mut Object<'_>, listed: Listed<'_>) {
     if listed.frame.is_cut() {
         object.flag("truncated", true);
     }
-    if !listed.frame.oddities.is_empty() {
+    if listed.frame.oddities.has_lengths() {
         object.flag("contradictory_lengths", true);
+    }
+    if listed.frame.oddities.has(Oddities::IP_OPTIONS) {
+        object.flag("ip_options", true);
     }
 }
 

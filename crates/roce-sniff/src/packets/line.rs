@@ -3,8 +3,8 @@
 use anstyle::Style;
 use roce_wire::mad::Management;
 use roce_wire::{
-    AckKind, Addr, Carrier, Content, Ecn, Frame, IcrcFault, IcrcState, Net, NoBth, Packet, Qpn,
-    Tunnels,
+    AckKind, Addr, Carrier, Content, Ecn, Frame, IcrcFault, IcrcState, Net, NoBth, Oddities,
+    Packet, Qpn, Tunnels,
 };
 
 use super::Listed;
@@ -167,15 +167,17 @@ impl Line {
                 match IcrcFault::of(listed.frame) {
                     Some(IcrcFault::Unknown) | None => {}
                     Some(fault) => {
-                        buf.text(" (");
+                        buf.text(": ");
                         buf.display(&fault);
-                        buf.byte(b')');
                     }
                 }
             });
         }
-        if !listed.frame.oddities.is_empty() {
+        if listed.frame.oddities.has_lengths() {
             self.styled(buf, WARN, |buf| buf.text(" lengths contradict"));
+        }
+        if listed.frame.oddities.has(Oddities::IP_OPTIONS) {
+            self.styled(buf, WARN, |buf| buf.text(" IP options"));
         }
     }
 

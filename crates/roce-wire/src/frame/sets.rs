@@ -74,6 +74,12 @@ impl Oddities {
         self.0 == 0
     }
 
+    /// Whether lengths contradict each other; options, for one, do not.
+    #[must_use]
+    pub const fn has_lengths(self) -> bool {
+        self.0 & !Self::IP_OPTIONS.0 != 0
+    }
+
     /// Whether `other` is in this set.
     #[must_use]
     pub const fn has(self, other: Self) -> bool {
