@@ -5,4 +5,5 @@
 #![cfg_attr(test, allow(clippy::arithmetic_side_effects, clippy::cast_possible_truncation))]
 
 pub mod connections;
+pub mod findings;
 pub mod verdict;

@@ -29,6 +29,14 @@ pub(super) fn answer(
         note_copy(this, seen);
         return None;
     }
+    if this.was_sent_before(seen) == Some(true) {
+        this.note_late(seen, 0);
+        if seen.kind == Kind::Ack && seen.answer.is_some_and(|a| matches!(a, AckKind::Ack(_))) {
+            // Overtaken by a later one that says more.
+            this.acks = this.acks.saturating_add(1);
+            return None;
+        }
+    }
     let known = asked.has(flag::STARTED);
     let ahead = psn.distance_from(asked.next);
     if known && (ahead > WINDOW || psn.distance_from(asked.answered) < -WINDOW) {
@@ -143,12 +151,8 @@ fn advance_with_trouble(asked: &mut Direction, seen: &Seen, end: Psn, counts_las
 /// requests wait on.
 #[inline]
 fn skip_pending(asked: &mut Direction, this: &mut Direction, seen: &Seen) {
-    while let Some(at) = asked
-        .pending
-        .iter()
-        .position(|pending| !pending.is_repeat && !seen.psn.is_before(pending.end.sub(1)))
-    {
-        let Some(skipped) = asked.pending.remove(at) else { return };
+    let is_due = |pending: &Pending| !pending.is_repeat && !seen.psn.is_before(pending.end.sub(1));
+    while let Some(skipped) = asked.pending.take(is_due) {
         // A FLUSH or READ that is answered by a plain acknowledgement is answered.
         if seen.psn != skipped.end.sub(1) {
             note_skipped(asked, this, seen, &skipped, skipped.end);
@@ -187,7 +191,8 @@ fn data_response(asked: &mut Direction, this: &mut Direction, seen: &Seen) {
     let end = psn.add(1);
     let is_new = !psn.is_before(asked.responded);
     let waits = |p: &Pending| !psn.is_before(p.next) && psn.is_before(p.end);
-    if let Some(at) = asked.pending.iter().position(waits) {
+    let expected = asked.pending.iter().position(waits);
+    if let Some(at) = expected {
         take_response(asked, this, seen, at);
         this.goodput =
             this.goodput.saturating_add(if is_new { u64::from(seen.payload) } else { 0 });
@@ -208,7 +213,7 @@ fn data_response(asked: &mut Direction, this: &mut Direction, seen: &Seen) {
 
 fn take_response(asked: &mut Direction, this: &mut Direction, seen: &Seen, at: usize) {
     for _ in 0..at {
-        if let Some(skipped) = asked.pending.pop_front() {
+        if let Some(skipped) = asked.pending.pop() {
             note_skipped(asked, this, seen, &skipped, skipped.end);
         }
     }
@@ -217,7 +222,7 @@ fn take_response(asked: &mut Direction, this: &mut Direction, seen: &Seen, at: u
     pending.next = seen.psn.add(1);
     pending.is_begun = true;
     if pending.next == pending.end || seen.place.ends() {
-        asked.pending.pop_front();
+        asked.pending.pop();
     }
     if before.next != seen.psn {
         // Later responses of the same message are here, so the earlier ones were sent.
@@ -232,8 +237,9 @@ fn unexpected_response(this: &mut Direction, seen: &Seen, is_new: bool) {
     let trouble = this.trouble();
     let was_sent = trouble.response_holes.at(seen.psn).is_some_and(|hole| hole.is_sure);
     if trouble.response_holes.fill(seen.psn, 1) > 0 && was_sent {
-        trouble.out_of_order = trouble.out_of_order.saturating_add(1);
-        trouble.proofs.note(Event::OutOfOrder, seen.frame);
+        if this.was_sent_before(seen).is_none() {
+            this.note_late(seen, 0);
+        }
         this.goodput = this.goodput.saturating_add(u64::from(seen.payload));
     } else if is_new {
         this.goodput = this.goodput.saturating_add(u64::from(seen.payload));
@@ -249,33 +255,28 @@ fn unexpected_response(this: &mut Direction, seen: &Seen, is_new: bool) {
 #[inline]
 fn complete(asked: &mut Direction, seen: &Seen, budget: &mut Budget) {
     let Some(now) = seen.time else { return };
-    let end = seen.psn.add(1);
-    if seen.kind == Kind::ReadResponse
-        && seen.place.begins()
-        && let Some(open) = asked.open.iter_mut().find(|open| open.is_read && !open.is_begun)
-        && !seen.psn.is_before(open.end.sub(1))
-    {
-        open.is_begun = true;
-    }
     while let Some(open) = asked.open.front() {
         if !open.is_whole || asked.answered.is_before(open.end) {
             break;
         }
         let open = *open;
-        asked.open.pop_front();
+        asked.open.pop();
         let (now_open, _) = &mut asked.in_flight;
         let gone = if open.is_read { 0 } else { open.bytes };
-        *now_open = if asked.open.is_empty() { 0 } else { now_open.saturating_sub(gone) };
+        *now_open = if asked.open.front().is_none() { 0 } else { now_open.saturating_sub(gone) };
         let elapsed = now.saturating_sub(open.first_time);
         let times = asked.times();
         times.completion.record(elapsed, budget);
-        if open.is_read && !open.is_repeated {
-            times.read_response.record(elapsed, budget);
-        } else if open.end == end && !open.is_repeated {
+        if open.is_repeated {
+            // Nobody knows which transmission is answered.
+        } else if open.is_read {
+            times.read_response.get_or_insert_default().record(elapsed, budget);
+        } else if !open.wants_data {
             let latency = elapsed.saturating_sub(u64::from(open.sending));
             times.ack_latency.record(latency, budget);
         }
     }
+    asked.open.shrink();
 }
 
 #[cold]
@@ -357,10 +358,8 @@ fn begin_earlier(asked: &mut Direction, seen: &Seen) {
 fn stop_at(asked: &mut Direction, this: &mut Direction, seen: &Seen) {
     let psn = seen.psn;
     let before = |pending: &Pending| !pending.is_repeat && !psn.is_before(pending.end);
-    while let Some(at) = asked.pending.iter().position(before) {
-        if let Some(skipped) = asked.pending.remove(at) {
-            note_skipped(asked, this, seen, &skipped, skipped.end);
-        }
+    while let Some(skipped) = asked.pending.take(before) {
+        note_skipped(asked, this, seen, &skipped, skipped.end);
     }
     asked.pending.retain(|pending| pending.next.is_before(psn));
     if asked.answered.is_before(psn) {

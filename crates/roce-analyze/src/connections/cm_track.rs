@@ -124,9 +124,13 @@ impl Tracker {
             self.slot_of(&exchange).map(|_| (exchange, by))
         });
         let Some((exchange, from_requester)) = found else { return };
-        if let Some(cm) = self.exchange(&exchange) {
+        let Some(slot) = self.slot_of(&exchange) else { return };
+        let (table, ..) = self.parts();
+        let Some(conn) = table.get_mut(slot) else { return };
+        if let Some(cm) = &mut conn.cm {
             cm.other(message, from_requester, (seen.frame, seen.time));
             cm.note_frame(seen.frame);
+            conn.is_over |= cm.is_over();
         }
     }
 

@@ -31,6 +31,8 @@ pub(super) struct Conn {
     pub cm: Option<Box<Exchange>>,
     /// The frame of the connection manager that it begins with.
     pub first_seen: Option<(u64, Option<u64>)>,
+    /// Whether something was seen that ends a connection.
+    pub is_over: bool,
     /// Seen since the hand of the clock passed by.
     pub is_recent: bool,
 }
@@ -47,6 +49,7 @@ impl Conn {
             fatal: None,
             cm: None,
             first_seen: None,
+            is_over: false,
             is_recent: true,
         }
     }
@@ -56,13 +59,21 @@ impl Conn {
         self.dirs.iter().all(|dir| dir.key.is_some())
     }
 
-    pub(super) fn packets(&self) -> u64 {
-        self.dirs.iter().fold(0, |sum, dir| sum.saturating_add(dir.packets))
+    /// Whether now is a time to look for the other direction: with the first packets, and with
+    /// answers, ever more rarely.
+    #[inline]
+    pub(super) fn must_pair(&self, seen: &Seen) -> bool {
+        if self.is_paired() || seen.icrc == IcrcState::Bad {
+            return false;
+        }
+        let packets = self.packets();
+        packets == 0
+            || (matches!(seen.kind, Kind::Ack | Kind::AtomicAck | Kind::ReadResponse)
+                && (packets < 16 || packets.is_power_of_two()))
     }
 
-    /// Whether something was seen that ends a connection.
-    pub(super) fn is_over(&self) -> bool {
-        self.fatal.is_some() || self.cm.as_ref().is_some_and(|cm| cm.is_over())
+    pub(super) fn packets(&self) -> u64 {
+        self.dirs.iter().fold(0, |sum, dir| sum.saturating_add(dir.packets))
     }
 
     /// A packet on direction `dir`. When it begins a new connection nothing is counted.
@@ -96,8 +107,7 @@ impl Conn {
         } else if is_datagram(seen.service) {
             this.datagram(seen);
         } else if seen.kind.is_request() {
-            let is_over = self.fatal.is_some() || self.cm.as_ref().is_some_and(|cm| cm.is_over());
-            if is_over && this.has_restarted(seen) {
+            if self.is_over && this.has_restarted(seen) {
                 return Fit::Anew;
             }
             if request(this, other, &mut self.pmtu, seen) == Fit::Anew {
@@ -107,6 +117,7 @@ impl Conn {
             let answered = other.answered;
             if let Some(code) = answer(other, this, &mut self.pmtu, seen, budget) {
                 self.fatal.get_or_insert((code, seen.frame));
+                self.is_over = true;
             }
             if let Some((LearnedFrom::Port, _)) = self.pairing
                 && answered.is_before(other.answered)
@@ -161,5 +172,15 @@ impl Direction {
                 trouble.ce_since = seen.time;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thousand_connections_take_a_megabyte() {
+        assert!(size_of::<Conn>() <= 1024, "{} {}", size_of::<Conn>(), size_of::<Direction>());
     }
 }

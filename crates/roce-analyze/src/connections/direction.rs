@@ -10,13 +10,15 @@ use super::proof::{Event, Proofs};
 use super::seen::{Kind, Seen};
 use super::timing::Durations;
 
-/// How many messages are followed at a time; the oldest give way.
-pub(super) const MAX_OPEN: usize = 8;
+/// How many messages are followed at a time; the oldest give way. As many as a usual send queue.
+pub(super) const MAX_OPEN: usize = 128;
+/// Room for this many messages is kept when none is open.
+pub(super) const KEPT_OPEN: usize = 8;
 /// How many requests are remembered that call for a response with data. Responders are asked to
 /// keep at most 16 open; repeated requests come on top.
-pub(super) const MAX_PENDING: usize = 64;
+const MAX_PENDING: usize = 64;
 /// How many frames back a frame is looked for that was captured twice.
-const RECENT: usize = 8;
+const RECENT: usize = 4;
 /// How many UDP source ports of a flow are listed.
 const MAX_PORTS: usize = 4;
 
@@ -43,7 +45,11 @@ pub(super) mod flag {
 }
 
 /// One direction of a connection. What most connections never need is in boxes.
+///
+/// The fields stand in the order of their use: every packet touches the upper ones, so they share
+/// cache lines.
 #[derive(Debug)]
+#[repr(C)]
 pub(super) struct Direction {
     pub key: Option<FlowKey>,
     pub packets: u64,
@@ -51,55 +57,153 @@ pub(super) struct Direction {
     pub payload: u64,
     /// Payload that was seen for the first time.
     pub goodput: u64,
-    pub message_bytes: u64,
-    pub first_time: Option<u64>,
     pub last_time: Option<u64>,
-    pub first_frame: u64,
     pub last_frame: u64,
+    pub rate: Rate,
 
     // The PSNs of the requests that go this way.
-    pub start: Psn,
     /// Behind the highest request seen.
     pub next: Psn,
     /// What the responder waits for, if all that was captured arrived.
     pub arrived: Psn,
     /// Everything before it was answered.
     pub answered: Psn,
-    /// Behind the last request of a retransmission.
-    pub round: Psn,
-    /// Behind the highest response with data.
-    pub responded: Psn,
     /// Behind the last request that calls for an answer at once.
     pub due: Psn,
+    /// Behind the highest response with data.
+    pub responded: Psn,
     pub flags: u16,
+    /// Of the newest packet.
+    pub ip_id: u16,
     /// Steps of the IP identification: forward, backward.
     pub ip_id_steps: (u8, u8),
-    /// Of the newest request.
-    pub ip_id: u16,
-
-    pub acks: u32,
-    /// send, write, read, atomic, flush.
-    pub messages: [u32; 5],
-    pub p_key: Option<u16>,
     pub pcps: u8,
     pub ports_len: u8,
+    pub p_key: Option<u16>,
     pub ports: [u16; MAX_PORTS],
+    pub trouble: Option<Box<Trouble>>,
+    pub times: Option<Box<Times>>,
+    /// Messages not answered yet.
+    pub open: OpenMessages,
+    /// Bytes of the messages that are followed and not answered yet, and the most there were.
+    pub in_flight: (u32, u32),
+    pub message_bytes: u64,
+    /// send, write, read, atomic, flush.
+    pub messages: [u32; 5],
+    pub acks: u32,
     /// By ECN codepoint, of packets with data.
     pub ecn: [u32; 4],
     /// One bit for each DSCP: of data, of acknowledgements, of CNPs.
     pub dscps: [u64; 3],
+    pub max_idle: u64,
     recent: [(u32, u32); RECENT],
     recent_at: u8,
 
-    /// Bytes of the messages that are followed and not answered yet, and the most there were.
-    pub in_flight: (u32, u32),
-    /// Messages not answered yet.
-    pub open: VecDeque<Open>,
+    /// Behind the last request of a retransmission.
+    pub round: Psn,
+    pub start: Psn,
+    pub first_time: Option<u64>,
+    pub first_frame: u64,
     /// Requests whose responses with data are not all there yet.
-    pub pending: VecDeque<Pending>,
-    pub rate: Rate,
-    pub trouble: Option<Box<Trouble>>,
-    pub times: Option<Box<Times>>,
+    pub pending: PendingRequests,
+}
+
+/// Requests whose responses with data are not all there yet, oldest first.
+#[derive(Default, Debug)]
+#[allow(clippy::box_collection, reason = "few connections have one: 8 bytes, not 32")]
+pub(super) struct PendingRequests(Option<Box<VecDeque<Pending>>>);
+
+impl PendingRequests {
+    pub(super) fn push(&mut self, pending: Pending) {
+        let list = self.0.get_or_insert_default();
+        if list.len() >= MAX_PENDING {
+            list.pop_front();
+        }
+        list.push_back(pending);
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Pending> {
+        self.0.as_mut()?.pop_front()
+    }
+
+    /// Takes the oldest that is `wanted` out.
+    #[inline]
+    pub(super) fn take(&mut self, wanted: impl Fn(&Pending) -> bool) -> Option<Pending> {
+        let list = self.0.as_mut()?;
+        let at = list.iter().position(wanted)?;
+        list.remove(at)
+    }
+
+    #[inline]
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Pending> {
+        self.0.iter().flat_map(|list| list.iter())
+    }
+
+    pub(super) fn front_mut(&mut self) -> Option<&mut Pending> {
+        self.0.as_mut()?.front_mut()
+    }
+
+    pub(super) fn back_mut(&mut self) -> Option<&mut Pending> {
+        self.0.as_mut()?.back_mut()
+    }
+
+    pub(super) fn retain(&mut self, keep: impl Fn(&Pending) -> bool) {
+        if let Some(list) = &mut self.0 {
+            list.retain(keep);
+        }
+    }
+}
+
+/// The messages that are not answered yet, oldest first. Most connections have one at a time: it
+/// is kept in place.
+#[derive(Default, Debug)]
+#[allow(clippy::box_collection, reason = "few connections have one: 8 bytes, not 32")]
+pub(super) struct OpenMessages {
+    first: Option<Open>,
+    rest: Option<Box<VecDeque<Open>>>,
+}
+
+impl OpenMessages {
+    #[inline]
+    pub(super) fn push(&mut self, open: Open) {
+        if self.first.is_none() {
+            self.first = Some(open);
+            return;
+        }
+        let rest = self.rest.get_or_insert_default();
+        if rest.len() >= MAX_OPEN {
+            self.first = rest.pop_front();
+        }
+        rest.push_back(open);
+    }
+
+    #[inline]
+    pub(super) const fn front(&self) -> Option<&Open> {
+        self.first.as_ref()
+    }
+
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<Open> {
+        let open = self.first.take();
+        if let Some(rest) = &mut self.rest {
+            self.first = rest.pop_front();
+        }
+        open
+    }
+
+    /// From the newest to the oldest.
+    #[inline]
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Open> {
+        self.rest.iter_mut().flat_map(|rest| rest.iter_mut().rev()).chain(&mut self.first)
+    }
+
+    /// Gives back what a burst has used.
+    #[inline]
+    pub(super) fn shrink(&mut self) {
+        if self.first.is_none() && self.rest.as_ref().is_some_and(|r| r.capacity() > KEPT_OPEN) {
+            self.rest = None;
+        }
+    }
 }
 
 /// A message that was requested and is not answered yet.
@@ -116,8 +220,8 @@ pub(super) struct Open {
     /// Sent again, so that an answer may be to either.
     pub is_repeated: bool,
     pub is_read: bool,
-    /// Whether a response was seen.
-    pub is_begun: bool,
+    /// Whether its answer is more than an acknowledgement.
+    pub wants_data: bool,
 }
 
 /// A request whose responses carry data.
@@ -247,8 +351,8 @@ pub(super) struct Trouble {
 pub(super) struct Times {
     pub ack_latency: Durations,
     pub completion: Durations,
-    pub read_response: Durations,
-    pub max_idle: u64,
+    /// Few connections READ.
+    pub read_response: Option<Box<Durations>>,
 }
 
 impl Direction {
@@ -259,37 +363,38 @@ impl Direction {
             bytes: 0,
             payload: 0,
             goodput: 0,
-            message_bytes: 0,
-            first_time: None,
             last_time: None,
-            first_frame: 0,
             last_frame: 0,
-            start: Psn::default(),
+            rate: Rate::default(),
             next: Psn::default(),
             arrived: Psn::default(),
             answered: Psn::default(),
-            round: Psn::default(),
-            responded: Psn::default(),
             due: Psn::default(),
+            responded: Psn::default(),
             flags: flag::MESSAGE_UNKNOWN,
-            ip_id_steps: (0, 0),
             ip_id: 0,
-            acks: 0,
-            messages: [0; 5],
-            p_key: None,
+            ip_id_steps: (0, 0),
             pcps: 0,
             ports_len: 0,
+            p_key: None,
             ports: [0; MAX_PORTS],
-            ecn: [0; 4],
-            dscps: [0; 3],
-            recent: [(0, 0); RECENT],
-            recent_at: 0,
-            in_flight: (0, 0),
-            open: VecDeque::new(),
-            pending: VecDeque::new(),
-            rate: Rate::default(),
             trouble: None,
             times: None,
+            open: OpenMessages::default(),
+            in_flight: (0, 0),
+            message_bytes: 0,
+            messages: [0; 5],
+            acks: 0,
+            ecn: [0; 4],
+            dscps: [0; 3],
+            max_idle: 0,
+            recent: [(0, 0); RECENT],
+            recent_at: 0,
+            round: Psn::default(),
+            start: Psn::default(),
+            first_time: None,
+            first_frame: 0,
+            pending: PendingRequests::default(),
         }
     }
 
@@ -326,6 +431,7 @@ impl Direction {
         }
         self.packets = self.packets.saturating_add(1);
         self.bytes = self.bytes.saturating_add(u64::from(seen.wire_len));
+        self.payload = self.payload.saturating_add(u64::from(seen.payload));
         self.last_frame = seen.frame;
     }
 
@@ -334,15 +440,12 @@ impl Direction {
     pub(super) fn count(&mut self, seen: &Seen) {
         self.count_only(seen);
         self.count_p_key(seen);
-        self.payload = self.payload.saturating_add(u64::from(seen.payload));
+        if let Some(id) = seen.ip_id {
+            self.follow_ip_id(id);
+        }
         if let Some(time) = seen.time {
             if let Some(last) = self.last_time {
-                let idle = time.saturating_sub(last);
-                // A gap is worth a box only when someone could notice it.
-                if idle > NANOS_PER_MILLISECOND {
-                    let times = self.times();
-                    times.max_idle = times.max_idle.max(idle);
-                }
+                self.max_idle = self.max_idle.max(time.saturating_sub(last));
             }
             self.last_time = self.last_time.max(Some(time));
             self.rate.record(time, seen.wire_len);
@@ -435,6 +538,43 @@ impl Direction {
             let at = usize::from(self.recent_at).wrapping_sub(1).wrapping_sub(*back) % RECENT;
             self.recent.get(at) == Some(&wanted)
         })
+    }
+
+    /// Follows the IP identification, which most senders count up.
+    #[inline]
+    fn follow_ip_id(&mut self, id: u16) {
+        let step = id.wrapping_sub(self.ip_id).cast_signed();
+        let (forward, backward) = &mut self.ip_id_steps;
+        if self.packets > 1 {
+            if *forward == u8::MAX {
+                // The past counts half.
+                (*forward, *backward) = (*forward / 2, *backward / 2);
+            }
+            if step > 0 {
+                *forward = forward.saturating_add(1);
+            } else {
+                *backward = backward.saturating_add(1);
+            }
+        }
+        if step > 0 || self.packets <= 1 {
+            self.ip_id = id;
+        }
+    }
+
+    /// Whether the packet was sent before the newest one seen; `None` when that cannot be told.
+    #[inline]
+    pub(super) fn was_sent_before(&self, seen: &Seen) -> Option<bool> {
+        let id = seen.ip_id.filter(|_| self.ip_id_counts())?;
+        Some(id.wrapping_sub(self.ip_id).cast_signed() < 0)
+    }
+
+    /// Counts a packet that comes behind later ones.
+    #[cold]
+    pub(super) fn note_late(&mut self, seen: &Seen, depth: u32) {
+        let trouble = self.trouble();
+        trouble.out_of_order = trouble.out_of_order.saturating_add(1);
+        trouble.max_reorder_depth = trouble.max_reorder_depth.max(depth);
+        trouble.proofs.note(Event::OutOfOrder, seen.frame);
     }
 
     /// Whether the IP identification of this direction counts packets, so that it tells the order

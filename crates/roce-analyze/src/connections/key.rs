@@ -1,6 +1,7 @@
 //! What names a flow, and what names the two hosts of a connection.
 
 use core::net::{IpAddr, Ipv6Addr};
+use core::num::NonZeroU64;
 
 use roce_wire::{Addr, Carrier, Frame, Layer, Net, Packet, Service, VlanTag};
 
@@ -29,7 +30,7 @@ pub struct HostPair {
 
 /// How a packet travels: the carrier, the VLAN and the tunnel, packed so that keys compare fast.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-struct Via(u64);
+struct Via(NonZeroU64);
 
 const VLAN_SHIFT: u32 = 8;
 const TUNNEL_SHIFT: u32 = 32;
@@ -51,11 +52,13 @@ impl Via {
             Some(id) => (id as u64).saturating_add(1),
             None => 0,
         };
-        Self(carrier | vlan << VLAN_SHIFT | tunnel << TUNNEL_SHIFT)
+        let packed = carrier | vlan << VLAN_SHIFT | tunnel << TUNNEL_SHIFT;
+        // The carrier is never 0.
+        Self(NonZeroU64::MIN.saturating_add(packed.saturating_sub(1)))
     }
 
     const fn carrier(self) -> Carrier {
-        match self.0 & 0xff {
+        match self.0.get() & 0xff {
             1 => Carrier::V1,
             2 => Carrier::V2Ipv4,
             3 => Carrier::V2Ipv6,
@@ -64,12 +67,12 @@ impl Via {
     }
 
     fn vlan(self) -> Option<u16> {
-        let number = (self.0 >> VLAN_SHIFT & 0xff_ffff).checked_sub(1)?;
+        let number = (self.0.get() >> VLAN_SHIFT & 0xff_ffff).checked_sub(1)?;
         u16::try_from(number).ok()
     }
 
     fn tunnel(self) -> Option<u32> {
-        u32::try_from((self.0 >> TUNNEL_SHIFT).checked_sub(1)?).ok()
+        u32::try_from((self.0.get() >> TUNNEL_SHIFT).checked_sub(1)?).ok()
     }
 }
 

@@ -98,7 +98,7 @@ fn outcome(conn: &Conn, end_of_capture: Option<u64>) -> Outcome {
     if let Some(outcome) = [there, back].into_iter().find_map(|d| given_up(d, end_of_capture)) {
         return outcome;
     }
-    if conn.fatal.is_some() || conn.is_over() {
+    if conn.is_over {
         return Outcome::Closed;
     }
     let stalled = [there, back].into_iter().any(|d| is_stalled(d, end_of_capture));
@@ -120,7 +120,7 @@ fn given_up(this: &Direction, end_of_capture: Option<u64>) -> Option<Outcome> {
     }
     let silence = end_of_capture?.saturating_sub(this.last_time?);
     // The waits between tries are alike: twice the longest silence so far is one too many.
-    let longest = this.times.as_ref().map_or(0, |times| times.max_idle);
+    let longest = this.max_idle;
     Some(if silence > longest.saturating_mul(2).max(1) {
         Outcome::RetryExceeded
     } else {
@@ -184,6 +184,7 @@ fn direction(
         peak_millisecond_bytes: is_timed.then(|| u64::from(rate.peak_millisecond)),
         peak_second_bytes: is_timed
             .then(|| u64::from(rate.peak_second).saturating_mul(u64::from(SECOND_UNIT))),
+        max_idle_ns: Some(this.max_idle).filter(|idle| *idle > 0),
         max_in_flight_bytes: Some(u64::from(most_in_flight)).filter(|bytes| *bytes > 0),
         udp_src_ports,
         has_more_src_ports,
@@ -210,8 +211,7 @@ fn add_times(report: &mut DirectionReport, times: Times) {
         |durations: &super::timing::Durations| -> Option<Percentiles> { durations.percentiles() };
     report.ack_latency_ns = told(&times.ack_latency);
     report.completion_ns = told(&times.completion);
-    report.read_response_ns = told(&times.read_response);
-    report.max_idle_ns = Some(times.max_idle).filter(|idle| *idle > 0);
+    report.read_response_ns = times.read_response.as_deref().and_then(told);
 }
 
 fn add_trouble(report: &mut DirectionReport, trouble: Trouble, is_mirrored: bool) {

@@ -7,7 +7,7 @@
 
 use roce_wire::{Psn, Service};
 
-use super::direction::{Direction, MAX_OPEN, MAX_PENDING, Open, Pending, flag};
+use super::direction::{Direction, Open, Pending, flag};
 use super::holes::Hole;
 use super::pmtu::{Pmtu, span_of};
 use super::proof::Event;
@@ -110,7 +110,7 @@ fn read_takes(this: &mut Direction, psn: Psn, span: u32) {
     {
         pending.end = end;
     }
-    if let Some(open) = this.open.back_mut()
+    if let Some(open) = this.open.iter_mut().next()
         && open.end == psn.add(1)
     {
         open.end = end;
@@ -175,9 +175,6 @@ fn new_request(this: &mut Direction, seen: &Seen, span: u32, gap: u32) {
     if this.has(flag::IN_ROUND) {
         end_round(this);
     }
-    if let Some(id) = seen.ip_id {
-        follow_ip_id(this, id);
-    }
     this.next = seen.psn.add(span);
     let in_order = this.arrived == seen.psn || seen.service == Service::Uc;
     if in_order {
@@ -198,20 +195,6 @@ fn note_gap(this: &mut Direction, seen: &Seen, gap: u32) {
     }
 }
 
-#[inline]
-fn follow_ip_id(this: &mut Direction, id: u16) {
-    let step = id.wrapping_sub(this.ip_id).cast_signed();
-    let (forward, backward) = &mut this.ip_id_steps;
-    if this.next != this.start {
-        if step > 0 {
-            *forward = forward.saturating_add(1);
-        } else {
-            *backward = backward.saturating_add(1);
-        }
-    }
-    this.ip_id = id;
-}
-
 /// Notes which answers are to come. `arrives` is whether the responder would take the packet.
 #[inline]
 fn expect_answer(this: &mut Direction, seen: &Seen, span: u32, arrives: bool, is_repeat: bool) {
@@ -225,10 +208,7 @@ fn expect_answer(this: &mut Direction, seen: &Seen, span: u32, arrives: bool, is
         this.set(flag::ANSWER_DUE, true);
     }
     if data && arrives {
-        if this.pending.len() >= MAX_PENDING {
-            this.pending.pop_front();
-        }
-        this.pending.push_back(Pending { next: seen.psn, end, is_begun: false, is_repeat });
+        this.pending.push(Pending { next: seen.psn, end, is_begun: false, is_repeat });
     }
 }
 
@@ -240,10 +220,7 @@ fn old_request(this: &mut Direction, back: &mut Direction, seen: &Seen, span: u3
     match hole {
         Some(hole) if is_late(this, seen, &hole) => {
             let depth = this.next.distance_from(seen.psn).unsigned_abs();
-            let trouble = this.trouble();
-            trouble.out_of_order = trouble.out_of_order.saturating_add(1);
-            trouble.max_reorder_depth = trouble.max_reorder_depth.max(depth);
-            trouble.proofs.note(Event::OutOfOrder, seen.frame);
+            this.note_late(seen, depth);
         }
         Some(_) => {
             let trouble = this.trouble();
@@ -285,10 +262,8 @@ fn old_request(this: &mut Direction, back: &mut Direction, seen: &Seen, span: u3
 
 /// Whether the packet that fills a hole was sent before those that made the hole.
 fn is_late(this: &Direction, seen: &Seen, hole: &Hole) -> bool {
-    if this.ip_id_counts()
-        && let Some(id) = seen.ip_id
-    {
-        return id.wrapping_sub(this.ip_id).cast_signed() < 0;
+    if let Some(before) = this.was_sent_before(seen) {
+        return before;
     }
     if hole.asked_for || (this.has(flag::IN_ROUND) && this.round == seen.psn) {
         return false;
@@ -413,10 +388,7 @@ fn open_message(this: &mut Direction, seen: &Seen, span: u32, time: u64, bytes: 
         *most = (*most).max(*now);
     }
     if seen.place.begins() {
-        if this.open.len() >= MAX_OPEN {
-            this.open.pop_front();
-        }
-        this.open.push_back(Open {
+        this.open.push(Open {
             end,
             bytes,
             first_time: time,
@@ -424,7 +396,7 @@ fn open_message(this: &mut Direction, seen: &Seen, span: u32, time: u64, bytes: 
             is_whole: seen.place.ends(),
             is_repeated: false,
             is_read: seen.kind == Kind::Read,
-            is_begun: false,
+            wants_data: seen.kind.has_data_response(),
         });
     } else if let Some(open) = this.open.iter_mut().find(|open| open.end == seen.psn) {
         open.end = end;

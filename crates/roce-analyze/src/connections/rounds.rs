@@ -111,7 +111,7 @@ fn note_lost_head(this: &mut Direction, seen: &Seen, asked: Option<Psn>) {
 /// The requests that wait for responses are void: they are made again. Of those that were begun
 /// to be answered the rest is missing.
 fn drop_pending(this: &mut Direction, back: &mut Direction, seen: &Seen) {
-    while let Some(pending) = this.pending.pop_front() {
+    while let Some(pending) = this.pending.pop() {
         let missing = u64::try_from(pending.end.distance_from(pending.next)).unwrap_or(0);
         if pending.is_begun && missing > 0 {
             let lost = back.trouble();

@@ -26,12 +26,17 @@ impl At {
     }
 }
 
+/// How many connections a chunk has.
+const CHUNK: usize = 256;
+
 /// Connections by the keys of their flows.
 ///
 /// The index holds places only; the keys stand in the connections, which are looked at anyway.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    slots: Vec<Option<Box<Conn>>>,
+    /// In chunks, so that growing moves none of them and reaching one takes one step.
+    chunks: Vec<Vec<Option<Conn>>>,
+    used: usize,
     free: Vec<u32>,
     index: HashTable<At>,
     hasher: foldhash::fast::RandomState,
@@ -53,17 +58,17 @@ impl Table {
 
     #[inline]
     fn key_at(&self, at: At) -> Option<&FlowKey> {
-        self.slots.get(at.slot())?.as_ref()?.dirs.get(at.dir())?.key.as_ref()
+        self.get(at.slot())?.dirs.get(at.dir())?.key.as_ref()
     }
 
     #[inline]
     pub(super) fn get(&self, slot: usize) -> Option<&Conn> {
-        self.slots.get(slot)?.as_deref()
+        self.chunks.get(slot / CHUNK)?.get(slot % CHUNK)?.as_ref()
     }
 
     #[inline]
     pub(super) fn get_mut(&mut self, slot: usize) -> Option<&mut Conn> {
-        self.slots.get_mut(slot)?.as_deref_mut()
+        self.chunks.get_mut(slot / CHUNK)?.get_mut(slot % CHUNK)?.as_mut()
     }
 
     /// Adds a connection under the keys it has. Whoever had them before must be gone.
@@ -71,11 +76,16 @@ impl Table {
         let slot = match self.free.pop() {
             Some(slot) => usize::try_from(slot).ok()?,
             None => {
-                self.slots.push(None);
-                self.slots.len().checked_sub(1)?
+                let slot = self.used;
+                if slot.is_multiple_of(CHUNK) {
+                    self.chunks.push(Vec::with_capacity(CHUNK));
+                }
+                self.chunks.last_mut()?.push(None);
+                self.used = slot.saturating_add(1);
+                slot
             }
         };
-        *self.slots.get_mut(slot)? = Some(Box::new(conn));
+        *self.chunks.get_mut(slot / CHUNK)?.get_mut(slot % CHUNK)? = Some(conn);
         self.len = self.len.saturating_add(1);
         self.enter(slot, 0);
         self.enter(slot, 1);
@@ -86,9 +96,10 @@ impl Table {
     pub(super) fn enter(&mut self, slot: usize, dir: usize) {
         let Some(at) = At::new(slot, dir) else { return };
         let Some(key) = self.key_at(at).copied() else { return };
-        let Self { slots, index, hasher, .. } = self;
+        let Self { chunks, index, hasher, .. } = self;
         let hash_of = |at: &At| {
-            let conn = slots.get(at.slot()).and_then(Option::as_ref);
+            let chunk = chunks.get(at.slot() / CHUNK);
+            let conn = chunk.and_then(|chunk| chunk.get(at.slot() % CHUNK)?.as_ref());
             let key = conn.and_then(|conn| conn.dirs.get(at.dir())?.key.as_ref());
             key.map_or(0, |key| hasher.hash_one(key))
         };
@@ -96,11 +107,11 @@ impl Table {
     }
 
     /// Takes a connection and its keys out.
-    pub(super) fn remove(&mut self, slot: usize) -> Option<Box<Conn>> {
+    pub(super) fn remove(&mut self, slot: usize) -> Option<Conn> {
         for dir in [0, 1] {
             self.leave(slot, dir);
         }
-        let conn = self.slots.get_mut(slot)?.take()?;
+        let conn = self.chunks.get_mut(slot / CHUNK)?.get_mut(slot % CHUNK)?.take()?;
         self.free.extend(u32::try_from(slot).ok());
         self.len = self.len.saturating_sub(1);
         Some(conn)
@@ -119,11 +130,12 @@ impl Table {
     /// The connection that was not seen for about the longest time.
     pub(super) fn oldest(&mut self) -> Option<usize> {
         // Two rounds: the first may find all of them recent and clears that.
-        for _ in 0..self.slots.len().saturating_mul(2) {
-            self.hand = self.hand.checked_add(1).filter(|h| *h < self.slots.len()).unwrap_or(0);
-            if let Some(conn) = self.slots.get_mut(self.hand).and_then(Option::as_deref_mut) {
+        for _ in 0..self.used.saturating_mul(2) {
+            self.hand = self.hand.checked_add(1).filter(|hand| *hand < self.used).unwrap_or(0);
+            let hand = self.hand;
+            if let Some(conn) = self.get_mut(hand) {
                 if !conn.is_recent {
-                    return Some(self.hand);
+                    return Some(hand);
                 }
                 conn.is_recent = false;
             }
@@ -132,10 +144,11 @@ impl Table {
     }
 
     /// All that are left, in no order.
-    pub(super) fn drain(&mut self) -> impl Iterator<Item = Box<Conn>> + '_ {
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = Conn> + '_ {
         self.index.clear();
         self.free.clear();
         self.len = 0;
-        self.slots.drain(..).flatten()
+        self.used = 0;
+        self.chunks.drain(..).flatten().flatten()
     }
 }

@@ -4,19 +4,18 @@ use hdrhistogram::Histogram;
 
 /// Durations of one kind, in nanoseconds.
 ///
-/// The first few are kept as they are; a histogram is made when there are more. It holds three
-/// significant digits in the range that was seen.
+/// The first few are kept as they are; a histogram is made when there are more.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Durations {
-    few: Vec<u64>,
-    many: Option<Box<Histogram<u32>>>,
-    max: u64,
     count: u64,
     sum: u64,
+    max: u64,
+    many: Option<Box<Histogram<u32>>>,
+    few: [u64; FEW],
 }
 
 /// How many are kept as they are.
-const FEW: usize = 16;
+const FEW: usize = 4;
 /// Significant digits of a histogram: 1 %.
 const DIGITS: u8 = 2;
 
@@ -25,26 +24,30 @@ const DIGITS: u8 = 2;
 pub(super) struct Budget(pub u32);
 
 impl Durations {
+    #[inline]
     pub(super) fn record(&mut self, nanos: u64, budget: &mut Budget) {
-        self.count = self.count.saturating_add(1);
+        let at = self.count;
+        self.count = at.saturating_add(1);
         self.sum = self.sum.saturating_add(nanos);
         self.max = self.max.max(nanos);
         if let Some(many) = &mut self.many {
             let _ = many.record(nanos);
-            return;
+        } else if let Some(slot) = usize::try_from(at).ok().and_then(|at| self.few.get_mut(at)) {
+            *slot = nanos;
+        } else if usize::try_from(at) == Ok(FEW) {
+            self.make_histogram(nanos, budget);
         }
-        if self.few.len() < FEW {
-            self.few.push(nanos);
-            return;
-        }
+    }
+
+    #[cold]
+    fn make_histogram(&mut self, nanos: u64, budget: &mut Budget) {
         if let Some(left) = budget.0.checked_sub(1)
             && let Ok(mut many) = Histogram::new(DIGITS)
         {
             budget.0 = left;
-            for value in self.few.drain(..).chain([nanos]) {
+            for value in self.few.into_iter().chain([nanos]) {
                 let _ = many.record(value);
             }
-            self.few = Vec::new();
             self.many = Some(Box::new(many));
         }
     }
@@ -52,25 +55,23 @@ impl Durations {
     /// `None` when there are none. The percentiles are absent when there was no room for a
     /// histogram.
     pub(super) fn percentiles(&self) -> Option<Percentiles> {
-        if self.count == 0 {
-            return None;
+        let few = usize::try_from(self.count).ok().and_then(|count| self.few.get(..count));
+        let mut sorted = few.map(<[u64]>::to_vec);
+        if let Some(sorted) = &mut sorted {
+            sorted.sort_unstable();
         }
         let at = |percent: u8| -> Option<u64> {
             if let Some(many) = &self.many {
                 return Some(many.value_at_quantile(f64::from(percent) / 100.0).min(self.max));
             }
-            let mut sorted = self.few.clone();
-            if u64::try_from(sorted.len()).ok() != Some(self.count) {
-                return None;
-            }
-            sorted.sort_unstable();
             // Nearest rank.
+            let sorted = sorted.as_ref()?;
             let rank = sorted.len().saturating_mul(usize::from(percent)).div_ceil(100).max(1);
             sorted.get(rank.saturating_sub(1)).copied()
         };
         Some(Percentiles {
             count: self.count,
-            mean: self.sum.checked_div(self.count).unwrap_or(0),
+            mean: self.sum.checked_div(self.count)?,
             p50: at(50),
             p90: at(90),
             p99: at(99),
@@ -108,13 +109,13 @@ mod tests {
         let mut durations = Durations::default();
         let mut budget = Budget(1);
         assert_eq!(durations.percentiles(), None);
-        (1..=10).for_each(|n| durations.record(n * 1000, &mut budget));
+        (1..=4).for_each(|n| durations.record(n * 1000, &mut budget));
         let few = durations.percentiles().unwrap();
         assert_eq!(
             (few.p50, few.p90, few.p99, few.max),
-            (Some(5000), Some(9000), Some(10000), 10000)
+            (Some(2000), Some(4000), Some(4000), 4000)
         );
-        (11..=1000).for_each(|n| durations.record(n * 1000, &mut budget));
+        (5..=1000).for_each(|n| durations.record(n * 1000, &mut budget));
         let many = durations.percentiles().unwrap();
         let near = |value: Option<u64>, want: u64| value.unwrap().abs_diff(want) * 100 <= want;
         assert!(near(many.p50, 500_000) && near(many.p90, 900_000) && near(many.p99, 990_000));

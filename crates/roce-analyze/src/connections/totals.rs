@@ -42,7 +42,7 @@ pub struct Totals {
     pub pfc_priorities: [PfcPriority; 8],
     /// Frames of 802.3x PAUSE, the first ten.
     pub pause_frames: Vec<u64>,
-    /// Frames with a reserved opcode or TVer, the first ten: stacks have crashed on such.
+    /// Frames with a reserved opcode, the first ten: stacks have crashed on such.
     pub reserved_opcode_frames: Vec<u64>,
     /// How many of those there were.
     pub reserved_opcodes: u64,

@@ -11,7 +11,7 @@ use super::outcome;
 use super::pairing::Unpaired;
 use super::report::{Connection, Evicted, Report};
 use super::requests::Fit;
-use super::seen::{Kind, Seen};
+use super::seen::Seen;
 use super::table::{At, Table};
 use super::timing::Budget;
 use super::totals::{BadIcrc, Totals, list};
@@ -158,7 +158,7 @@ impl Tracker {
     ) {
         if let Some(reject) = frame.rejection() {
             self.totals.not_roce = self.totals.not_roce.saturating_add(1);
-            if matches!(reject, Reject::UnknownOpcode | Reject::BadTver) {
+            if reject == Reject::UnknownOpcode && packet.bth.tver() == 0 {
                 self.totals.reserved_opcodes = self.totals.reserved_opcodes.saturating_add(1);
                 list(&mut self.totals.reserved_opcode_frames, number);
             }
@@ -234,7 +234,8 @@ impl Tracker {
         if seen.icrc == IcrcState::Bad && !seen.is_known_fault {
             return;
         }
-        if seen.q_key.is_some_and(|q_key| q_key != roce_wire::QKey::GSI.get()) {
+        let is_gsi = packet.bth.dest_qp() == Qpn::GSI;
+        if is_gsi && seen.q_key.is_some_and(|q_key| q_key != roce_wire::QKey::GSI.get()) {
             list(&mut self.totals.wrong_gsi_q_key, seen.frame);
         }
         self.connection_manager(packet, key, seen);
@@ -250,9 +251,15 @@ impl Tracker {
                 None => return,
             },
         };
-        let at = if self.must_pair(at, seen) { self.try_to_pair(at, seen) } else { at };
         let Some(conn) = self.table.get_mut(at.slot()) else { return };
-        if conn.observe(at.dir(), seen, &mut self.budget) == Fit::Anew {
+        let fit = if conn.must_pair(seen) {
+            let at = self.try_to_pair(at, seen);
+            let conn = self.table.get_mut(at.slot());
+            (at, conn.map_or(Fit::Yes, |conn| conn.observe(at.dir(), seen, &mut self.budget)))
+        } else {
+            (at, conn.observe(at.dir(), seen, &mut self.budget))
+        };
+        if let (at, Fit::Anew) = fit {
             self.begin_anew(at, seen);
         }
         self.totals.connection_packets = self.totals.connection_packets.saturating_add(1);
@@ -280,20 +287,6 @@ impl Tracker {
         };
         self.unpaired.add(key.hosts(), slot);
         self.table.find(&key)
-    }
-
-    /// Whether now is a time to look for the other direction: with the first packets, and with
-    /// answers, ever more rarely.
-    #[inline]
-    fn must_pair(&self, at: At, seen: &Seen) -> bool {
-        let Some(conn) = self.table.get(at.slot()) else { return false };
-        if conn.is_paired() || seen.icrc == IcrcState::Bad {
-            return false;
-        }
-        let packets = conn.packets();
-        packets == 0
-            || (matches!(seen.kind, Kind::Ack | Kind::AtomicAck | Kind::ReadResponse)
-                && (packets < 16 || packets.is_power_of_two()))
     }
 
     #[cold]
@@ -360,9 +353,9 @@ impl Tracker {
     }
 
     /// A connection is over: what is left of it is its report.
-    pub(super) fn retire(&mut self, conn: Box<Conn>) {
+    pub(super) fn retire(&mut self, conn: Conn) {
         self.cm.forget(&conn);
-        self.finished.push_back(outcome::report(*conn, self.totals.times));
+        self.finished.push_back(outcome::report(conn, self.totals.times));
     }
 
     /// Whatever is about to be added, there is room for it.
@@ -406,7 +399,7 @@ impl Tracker {
     pub fn finish(mut self) -> Report {
         let times = self.totals.times;
         let mut connections: Vec<Connection> = self.finished.into();
-        connections.extend(self.table.drain().map(|conn| outcome::report(*conn, times)));
+        connections.extend(self.table.drain().map(|conn| outcome::report(conn, times)));
         connections.sort_unstable_by_key(|conn| conn.id);
         // Flows that turned out to be the other direction of a connection leave gaps.
         for (id, connection) in (1..).zip(&mut connections) {

@@ -17,6 +17,7 @@ use roce_wire::{Frame, Link, Ports};
 /// One record of a capture.
 #[derive(Clone)]
 pub(crate) struct Record {
+    pub(crate) link: Link,
     pub(crate) time_ns: u64,
     pub(crate) wire_len: usize,
     pub(crate) bytes: Vec<u8>,
@@ -26,7 +27,7 @@ fn fixture(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(name)
 }
 
-/// The records of a little-endian pcap file with Ethernet frames.
+/// The records of a little-endian pcap file.
 pub(crate) fn records(name: &str) -> Vec<Record> {
     let path = fixture(name);
     let file = std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
@@ -36,12 +37,13 @@ pub(crate) fn records(name: &str) -> Vec<Record> {
         0xa1b2_3c4d => 1,
         other => panic!("{name}: magic {other:#x}"),
     };
-    assert_eq!(word(20), 1, "{name}: link type");
+    let link = Link::from_linktype(word(20));
     let (mut at, mut records) = (24, Vec::new());
     while at < file.len() {
         let [seconds, fraction, captured, wire] = [0, 4, 8, 12].map(|o| word(at + o) as usize);
         at += 16;
         records.push(Record {
+            link,
             time_ns: seconds as u64 * 1_000_000_000 + fraction as u64 * scale,
             wire_len: wire,
             bytes: file[at..at + captured].to_vec(),
@@ -55,7 +57,7 @@ pub(crate) fn records(name: &str) -> Vec<Record> {
 pub(crate) fn analyze<'a>(records: impl IntoIterator<Item = &'a Record>, config: Config) -> Report {
     let mut tracker = Tracker::new(config);
     for (number, record) in (1..).zip(records) {
-        let frame = Frame::parse(Link::Ethernet, &record.bytes, record.wire_len, &Ports::default());
+        let frame = Frame::parse(record.link, &record.bytes, record.wire_len, &Ports::default());
         tracker.observe(&frame, number, Some(record.time_ns));
     }
     tracker.finish()

@@ -1,0 +1,39 @@
+//! The capture itself, and packets that belong to no connection.
+
+use roce_wire::IcrcFault;
+
+use super::collect::Collector;
+use super::policy::CaptureFacts;
+use crate::connections::Report;
+
+pub(super) fn judge(report: &Report, facts: &CaptureFacts, found: &mut Collector) {
+    let totals = &report.totals;
+    for bad in &totals.bad_icrc {
+        let frames = bad.frames.iter().copied();
+        let subject = format!("sender {}", bad.host);
+        let is_flush = bad.faults.iter().all(|(fault, _)| *fault == IcrcFault::SoftRoceFlush);
+        let id = if is_flush { "icrc-flush" } else { "bad-icrc" };
+        if let Some(finding) = found.add(id, subject, bad.count, frames) {
+            for (fault, count) in &bad.faults {
+                finding.list("faults", format!("{fault}: {count}"));
+            }
+        }
+    }
+    if totals.reserved_opcodes > 0 {
+        let frames = totals.reserved_opcode_frames.iter().copied();
+        found.add("reserved-opcode", "capture", totals.reserved_opcodes, frames);
+    }
+    if totals.cut_frames > 0
+        && let Some(finding) = found.add("capture-truncated", "capture", totals.cut_frames, [])
+    {
+        finding.sum("frames", totals.frames);
+    }
+    if let Some(dropped) = facts.dropped.filter(|dropped| *dropped > 0) {
+        found.add("capture-drops", "capture", dropped, []);
+    }
+    if let Some(damage) = &facts.damaged
+        && let Some(finding) = found.add("capture-damaged", "capture", 1, [])
+    {
+        finding.say("damage", damage.clone());
+    }
+}

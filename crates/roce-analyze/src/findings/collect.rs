@@ -1,0 +1,130 @@
+//! Gathers what the rules say: one finding for each rule and subject.
+
+use std::collections::HashMap;
+
+use super::rules::{Rule, rule};
+use super::{Finding, Value};
+
+/// How many frames prove a finding.
+const MAX_FRAMES: usize = 10;
+/// How many subjects a rule names; what is beyond is one subject more.
+const MAX_SUBJECTS: usize = 100;
+const OTHERS: &str = "others";
+
+/// The findings so far.
+#[derive(Default)]
+pub(super) struct Collector {
+    findings: Vec<Finding>,
+    at: HashMap<(&'static str, String), usize>,
+    subjects: HashMap<&'static str, usize>,
+}
+
+impl Collector {
+    /// Notes that the rule speaks of the subject; `count` adds up, frames are listed.
+    pub(super) fn add(
+        &mut self,
+        id: &'static str,
+        subject: impl Into<String>,
+        count: u64,
+        frames: impl IntoIterator<Item = u64>,
+    ) -> Option<&mut Finding> {
+        let Rule { severity, title, meaning, advice, .. } = *rule(id)?;
+        let mut subject = subject.into();
+        if !self.at.contains_key(&(id, subject.clone())) {
+            let named = self.subjects.entry(id).or_default();
+            if *named >= MAX_SUBJECTS {
+                OTHERS.clone_into(&mut subject);
+            } else {
+                *named = named.saturating_add(1);
+            }
+        }
+        let next = self.findings.len();
+        let at = *self.at.entry((id, subject.clone())).or_insert(next);
+        if at == next {
+            self.findings.push(Finding {
+                id,
+                severity,
+                title,
+                subject,
+                count: 0,
+                frames: Vec::new(),
+                evidence: Vec::new(),
+                meaning,
+                advice,
+            });
+        }
+        let finding = self.findings.get_mut(at)?;
+        finding.count = finding.count.saturating_add(count);
+        for frame in frames {
+            if finding.frames.len() < MAX_FRAMES && !finding.frames.contains(&frame) {
+                finding.frames.push(frame);
+            }
+        }
+        Some(finding)
+    }
+
+    /// The worst first, then in the order of the rules and the frames.
+    pub(super) fn into_findings(self) -> Vec<Finding> {
+        let mut findings = self.findings;
+        for finding in &mut findings {
+            finding.frames.sort_unstable();
+        }
+        findings
+            .sort_by_key(|finding| (finding.severity, finding.id, finding.frames.first().copied()));
+        findings
+    }
+}
+
+impl Finding {
+    /// Adds up a number of the evidence.
+    pub(super) fn sum(&mut self, name: &'static str, number: u64) {
+        match self.evidence.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, Value::Number(sum))) => *sum = sum.saturating_add(number),
+            Some(_) => {}
+            None => self.evidence.push((name, Value::Number(number))),
+        }
+    }
+
+    /// Adds a text of the evidence; the first one stays.
+    pub(super) fn say(&mut self, name: &'static str, text: impl Into<String>) {
+        if !self.evidence.iter().any(|(known, _)| *known == name) {
+            self.evidence.push((name, Value::Text(text.into())));
+        }
+    }
+
+    /// Adds a text to a list of the evidence.
+    pub(super) fn list(&mut self, name: &'static str, text: impl Into<String>) {
+        let text = text.into();
+        match self.evidence.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, Value::List(list))) => {
+                if list.len() < MAX_FRAMES && !list.contains(&text) {
+                    list.push(text);
+                }
+            }
+            Some(_) => {}
+            None => self.evidence.push((name, Value::List(vec![text]))),
+        }
+    }
+}
+
+/// The name of one direction between two hosts.
+pub(super) fn way(from: roce_wire::Addr, to: roce_wire::Addr) -> String {
+    format!("{from} -> {to}")
+}
+
+/// The name of a connection.
+pub(super) fn name(connection: &crate::connections::Connection) -> String {
+    let end = |end: &crate::connections::End| match end.qpn {
+        Some(qpn) => format!("{} qp {qpn:#x}", end.addr),
+        None => end.addr.to_string(),
+    };
+    format!("connection {}: {} - {}", connection.id, end(&connection.a), end(&connection.b))
+}
+
+/// A connection's directions with where they come from and go to.
+pub(super) fn ways(
+    connection: &crate::connections::Connection,
+) -> [(String, &crate::connections::DirectionReport); 2] {
+    let (a, b) = (connection.a.addr, connection.b.addr);
+    [(way(a, b), &connection.a_to_b), (way(b, a), &connection.b_to_a)]
+}

@@ -1,0 +1,137 @@
+//! What is the matter with an end of a connection.
+
+use roce_wire::Service;
+
+use super::collect::{Collector, name, ways};
+use super::policy::Policy;
+use crate::connections::{Connection, DirectionReport, Event, Outcome, Report};
+
+pub(super) fn judge(report: &Report, policy: &Policy, found: &mut Collector) {
+    for connection in &report.connections {
+        fatal(connection, found);
+        given_up(connection, found);
+        not_ready(connection, policy, found);
+        protocol(connection, found);
+        partitions(connection, found);
+    }
+    one_way(report, found);
+    let q_keys = &report.totals.wrong_gsi_q_key;
+    if let Some(first) = q_keys.first() {
+        let count = u64::try_from(q_keys.len()).unwrap_or(u64::MAX);
+        if let Some(finding) = found.add("q-key-mismatch", "capture", count, q_keys.clone()) {
+            finding.sum("first_frame", *first);
+        }
+    }
+}
+
+fn fatal(connection: &Connection, found: &mut Collector) {
+    let Some((code, frame)) = connection.fatal else { return };
+    if let Some(finding) = found.add("fatal-nak", name(connection), 1, [frame]) {
+        finding.list("code", code.to_string());
+    }
+}
+
+fn given_up(connection: &Connection, found: &mut Collector) {
+    let id = match connection.outcome {
+        Outcome::RetryExceeded => "retry-exceeded",
+        Outcome::Stalled => "stalled",
+        _ => return,
+    };
+    let events = [Event::RetransmittedOnTimeout, Event::RetransmittedOnRnr, Event::RnrNak];
+    let frames = connection
+        .directions()
+        .into_iter()
+        .flat_map(|direction| events.into_iter().flat_map(|event| direction.frames(event)));
+    let frames: Vec<u64> = frames.chain([connection.last_frame]).collect();
+    if let Some(finding) = found.add(id, name(connection), 1, frames) {
+        for direction in connection.directions() {
+            if let Some(tries) = direction.unanswered_tries {
+                finding.sum("tries", u64::from(tries));
+                finding.say("cause", if direction.is_rnr_pending { "RNR" } else { "no answer" });
+            }
+        }
+    }
+}
+
+/// RNR NAKs below this are no storm.
+const STORM: u64 = 10;
+
+fn not_ready(connection: &Connection, policy: &Policy, found: &mut Collector) {
+    let sides = [
+        (&connection.a_to_b, &connection.b_to_a, connection.b.addr),
+        (&connection.b_to_a, &connection.a_to_b, connection.a.addr),
+    ];
+    for (asked, answered, receiver) in sides {
+        let naks = answered.rnr_naks;
+        if naks == 0 {
+            continue;
+        }
+        let messages = asked.messages.send.saturating_add(asked.messages.write).max(1);
+        let percent = naks.saturating_mul(100).checked_div(messages).unwrap_or(0);
+        let is_storm = naks >= STORM && percent >= policy.rnr_storm_percent;
+        let id = if is_storm { "rnr-storm" } else { "rnr-nak" };
+        let subject = if is_storm { name(connection) } else { receiver.to_string() };
+        if let Some(finding) = found.add(id, subject, naks, answered.frames(Event::RnrNak)) {
+            finding.sum("messages", messages);
+            finding.sum("stalled_ns", asked.rnr_stall_ns);
+            if let Some(timer) = answered.rnr_timer_ns {
+                finding.say("timer_ns", timer.to_string());
+            }
+        }
+    }
+}
+
+fn protocol(connection: &Connection, found: &mut Collector) {
+    for (way, direction) in ways(connection) {
+        let sequence = direction.opcode_sequence_errors;
+        if sequence > 0 {
+            let frames = direction.frames(Event::OpcodeSequence);
+            found.add("opcode-sequence", way.clone(), sequence, frames);
+        }
+        let length = direction.length_errors;
+        if length > 0
+            && let Some(finding) =
+                found.add("length-error", way, length, direction.frames(Event::Length))
+            && let Some(pmtu) = connection.pmtu
+        {
+            finding.say("pmtu", pmtu.to_string());
+        }
+    }
+}
+
+fn partitions(connection: &Connection, found: &mut Collector) {
+    let [a, b] = connection.directions();
+    let partition = |direction: &DirectionReport| direction.p_key.map(|key| key & 0x7fff);
+    let changes = a.p_key_changes.saturating_add(b.p_key_changes);
+    let differ = partition(a).zip(partition(b)).is_some_and(|(a, b)| a != b);
+    if changes == 0 && !differ {
+        return;
+    }
+    let frames = a.frames(Event::PKeyChange).chain(b.frames(Event::PKeyChange));
+    let frames: Vec<u64> = frames.chain([connection.first_frame]).collect();
+    if let Some(finding) = found.add("p-key-mismatch", name(connection), changes.max(1), frames) {
+        for key in [a.p_key, b.p_key].into_iter().flatten() {
+            finding.list("p_keys", format!("{key:#06x}"));
+        }
+    }
+}
+
+/// Packets one way from which on the other way is missed.
+const ONE_WAY: u64 = 8;
+
+fn one_way(report: &Report, found: &mut Collector) {
+    for connection in &report.connections {
+        let is_reliable = matches!(connection.service, Service::Rc | Service::Xrc);
+        // Who gave up had no answer: that is said already.
+        let is_told = matches!(connection.outcome, Outcome::RetryExceeded);
+        if !is_reliable || is_told || connection.is_two_way() || connection.packets() < ONE_WAY {
+            continue;
+        }
+        for (way, direction) in ways(connection).into_iter().filter(|(_, d)| d.packets > 0) {
+            let frames = [connection.first_frame, connection.last_frame];
+            if let Some(finding) = found.add("one-way", way, 1, frames) {
+                finding.sum("packets", direction.packets);
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! What was lost, late or sent again, and on which side of the capture point.
+
+use super::collect::{Collector, ways};
+use crate::connections::{Connection, DirectionReport, Event, Report};
+
+pub(super) fn judge(report: &Report, found: &mut Collector) {
+    for connection in &report.connections {
+        for (way, direction) in ways(connection) {
+            lost(connection, &way, direction, found);
+            late(&way, direction, found);
+            repeated(connection, &way, direction, found);
+        }
+    }
+}
+
+fn lost(connection: &Connection, way: &str, direction: &DirectionReport, found: &mut Collector) {
+    let loss = direction.loss;
+    let cases = [
+        ("packet-loss-upstream", loss.before_capture, Some(Event::LostBeforeCapture)),
+        ("packet-loss-downstream", loss.after_capture, Some(Event::LostAfterCapture)),
+        ("packet-loss-unplaced", loss.unknown, None),
+        ("capture-loss", loss.not_captured, Some(Event::NotCaptured)),
+    ];
+    for (id, count, event) in cases {
+        if count == 0 {
+            continue;
+        }
+        let frames = event.into_iter().flat_map(|event| direction.frames(event));
+        if let Some(finding) = found.add(id, way, count, frames) {
+            finding.sum("packets", direction.packets);
+            finding.sum("connections", 1);
+            finding.sum("retransmitted_packets", direction.retransmitted_packets);
+            finding.list("connection_ids", connection.id.to_string());
+            if matches!(direction.ecn.data, [not_ect, 0, 0, 0] if not_ect > 0) {
+                finding.say("ecn", "off: where this is congestion, switches cannot mark it");
+            }
+        }
+    }
+}
+
+fn late(way: &str, direction: &DirectionReport, found: &mut Collector) {
+    let count = direction.out_of_order_packets.saturating_add(direction.reordered_after_capture);
+    if count == 0 {
+        return;
+    }
+    let frames =
+        direction.frames(Event::OutOfOrder).chain(direction.frames(Event::ReorderedAfterCapture));
+    if let Some(finding) = found.add("reordering", way, count, frames) {
+        finding.sum("before_capture", direction.out_of_order_packets);
+        finding.sum("after_capture", direction.reordered_after_capture);
+        if direction.max_reorder_depth > 0 {
+            finding.say("depth_psns", direction.max_reorder_depth.to_string());
+        }
+    }
+}
+
+fn repeated(
+    connection: &Connection,
+    way: &str,
+    direction: &DirectionReport,
+    found: &mut Collector,
+) {
+    let timeouts = direction.retransmissions.timeout_driven;
+    if timeouts > 0
+        && let Some(finding) =
+            found.add("ack-timeout", way, timeouts, direction.frames(Event::RetransmittedOnTimeout))
+    {
+        finding.sum("connections", 1);
+        if let Some(timeout) = connection.cm.as_ref().and_then(|cm| cm.ack_timeout) {
+            finding.say("ack_timeout_ns", timeout.to_string());
+        }
+    }
+    let copies = direction.duplicate_packets;
+    if copies > 0
+        && let Some(finding) =
+            found.add("duplicated-frames", way, copies, direction.frames(Event::DuplicateFrame))
+    {
+        finding.sum("packets", direction.packets);
+        if connection.is_mirrored {
+            finding.say("cause", "both sides of a port are mirrored");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Findings: what is wrong on this wire, the frames that prove it, and what to do.
+//!
+//! A finding is a judgement of a [`Report`]. Each comes from one rule of [`RULES`]; a rule speaks
+//! only where frames prove it, so a healthy capture has no finding.
+
+mod capture;
+mod collect;
+mod congestion;
+mod endpoint;
+mod loss;
+mod marking;
+mod path;
+mod policy;
+mod rules;
+mod setup;
+
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+
+pub use policy::{CaptureFacts, Policy};
+pub use rules::{RULES, Rule};
+
+use crate::connections::Report;
+use collect::Collector;
+
+/// How bad it is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// It does not work, or data is damaged.
+    Error,
+    /// It works, and badly.
+    Warning,
+    /// Worth knowing.
+    Info,
+}
+
+/// A value that supports a finding.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// A count, or a number with its unit in the name.
+    Number(u64),
+    /// A text.
+    Text(String),
+    /// Several texts.
+    List(Vec<String>),
+}
+
+/// A judgement with its evidence.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Finding {
+    /// The stable name of the rule.
+    pub id: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What was found, in one line.
+    pub title: &'static str,
+    /// Whom it concerns: a host, two hosts, a connection, or the capture.
+    pub subject: String,
+    /// How often.
+    pub count: u64,
+    /// Up to ten frames that prove it.
+    pub frames: Vec<u64>,
+    /// What else supports it.
+    #[serde(serialize_with = "as_map")]
+    pub evidence: Vec<(&'static str, Value)>,
+    /// What it means, in one sentence.
+    pub meaning: &'static str,
+    /// What to do, with the command that does it.
+    pub advice: &'static str,
+}
+
+fn as_map<S: Serializer>(
+    evidence: &[(&'static str, Value)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(Some(evidence.len()))?;
+    for (name, value) in evidence {
+        map.serialize_entry(name, value)?;
+    }
+    map.end()
+}
+
+/// Holds a report to every rule; the worst come first.
+#[must_use]
+pub fn evaluate(report: &Report, policy: &Policy) -> Vec<Finding> {
+    evaluate_capture(report, policy, &CaptureFacts::default())
+}
+
+/// The same with what the source of the frames says of itself.
+#[must_use]
+pub fn evaluate_capture(report: &Report, policy: &Policy, facts: &CaptureFacts) -> Vec<Finding> {
+    let mut found = Collector::default();
+    setup::judge(report, &mut found);
+    endpoint::judge(report, policy, &mut found);
+    loss::judge(report, &mut found);
+    congestion::judge(report, policy, &mut found);
+    marking::judge(report, policy, &mut found);
+    path::judge(report, policy, &mut found);
+    capture::judge(report, facts, &mut found);
+    found.into_findings()
+}

@@ -1,0 +1,98 @@
+//! The path: its MTU, its addresses, and how flows spread over paths.
+
+use roce_wire::{Addr, Service, Version};
+use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
+
+use super::collect::{Collector, name};
+use super::policy::Policy;
+use crate::connections::{Connection, Report};
+
+pub(super) fn judge(report: &Report, policy: &Policy, found: &mut Collector) {
+    let mut pairs: HashMap<(Addr, Addr), Pair<'_>> = HashMap::new();
+    for connection in report.connections.iter().filter(|c| c.packets() > 0) {
+        agreed_mtu(connection, found);
+        link_local(connection, found);
+        let (a, b) = (connection.a.addr, connection.b.addr);
+        pairs.entry((a.min(b), a.max(b))).or_default().add(connection);
+    }
+    let mut pairs: Vec<_> = pairs.into_iter().collect();
+    pairs.sort_unstable_by_key(|(_, pair)| pair.connections.first().map(|c| c.id));
+    for ((a, b), pair) in pairs {
+        pair.entropy(&format!("{a} - {b}"), policy, found);
+        pair.small_mtu(found);
+    }
+}
+
+fn agreed_mtu(connection: &Connection, found: &mut Collector) {
+    let agreed = connection.cm.as_ref().and_then(|cm| cm.path_mtu);
+    if let Some((agreed, seen)) = agreed.zip(connection.pmtu_seen)
+        && agreed != seen
+        && let Some(finding) =
+            found.add("pmtu-mismatch", name(connection), 1, [connection.first_frame])
+    {
+        finding.sum("agreed", u64::from(agreed));
+        finding.sum("seen", u64::from(seen));
+    }
+}
+
+fn link_local(connection: &Connection, found: &mut Collector) {
+    let is_link_local = |addr: Addr| match addr {
+        Addr::Ip(IpAddr::V6(ip)) => ip.is_unicast_link_local(),
+        _ => false,
+    };
+    let (a, b) = (connection.a.addr, connection.b.addr);
+    if matches!(connection.service, Service::Rc | Service::Uc | Service::Xrc)
+        && (is_link_local(a) || is_link_local(b))
+    {
+        let (low, high) = (a.min(b), a.max(b));
+        let subject = format!("{low} - {high}");
+        found.add("gid-link-local", subject, 1, [connection.first_frame]);
+    }
+}
+
+/// The connections between two hosts.
+#[derive(Default)]
+struct Pair<'r> {
+    connections: Vec<&'r Connection>,
+    ports: HashSet<u16>,
+    v2: usize,
+    largest_mtu: u32,
+}
+
+impl<'r> Pair<'r> {
+    fn add(&mut self, connection: &'r Connection) {
+        self.connections.push(connection);
+        self.largest_mtu = self.largest_mtu.max(connection.pmtu_seen.unwrap_or(0));
+        if connection.carrier.version() == Some(Version::V2) {
+            self.v2 = self.v2.saturating_add(1);
+            for direction in connection.directions() {
+                self.ports.extend(direction.udp_src_ports.iter().copied());
+            }
+        }
+    }
+
+    fn entropy(&self, subject: &str, policy: &Policy, found: &mut Collector) {
+        if self.v2 < policy.entropy_connections || self.ports.len().saturating_mul(4) > self.v2 {
+            return;
+        }
+        let frames = self.connections.iter().map(|connection| connection.first_frame);
+        if let Some(finding) = found.add("low-entropy", subject, 1, frames) {
+            finding.sum("connections", u64::try_from(self.v2).unwrap_or(u64::MAX));
+            finding.sum("source_ports", u64::try_from(self.ports.len()).unwrap_or(u64::MAX));
+        }
+    }
+
+    fn small_mtu(&self, found: &mut Collector) {
+        for connection in &self.connections {
+            let Some(mtu) = connection.pmtu_seen.filter(|mtu| *mtu < self.largest_mtu) else {
+                continue;
+            };
+            let frames = [connection.first_frame];
+            if let Some(finding) = found.add("pmtu-small", name(connection), 1, frames) {
+                finding.sum("pmtu", u64::from(mtu));
+                finding.sum("possible", u64::from(self.largest_mtu));
+            }
+        }
+    }
+}
