@@ -8,6 +8,7 @@
     reason = "nothing but tests uses this, and a test may be blunt"
 )]
 
+pub mod command;
 pub mod fuzz;
 
 use std::path::{Path, PathBuf};
