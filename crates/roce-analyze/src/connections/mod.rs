@@ -24,6 +24,7 @@ mod cm_track;
 mod connection;
 mod direction;
 mod holes;
+pub mod json;
 mod key;
 mod outcome;
 mod pairing;

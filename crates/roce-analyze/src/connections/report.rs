@@ -1,6 +1,9 @@
 //! What was found, for whoever prints it. Absent means unknown.
 
 use roce_wire::{Addr, Carrier, NakCode, Service};
+use serde::Serialize;
+
+use super::json;
 
 pub use super::cm::{Exchange, Rejection};
 pub use super::proof::{Event, Proof};
@@ -151,7 +154,7 @@ pub struct Connection {
 }
 
 /// Messages by kind.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct Messages {
     /// SEND.
     pub send: u64,
@@ -166,7 +169,7 @@ pub struct Messages {
 }
 
 /// Beginnings of retransmissions, by what caused them.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct Retransmissions {
     /// A NAK for a PSN sequence error.
     pub nak_driven: u64,
@@ -183,7 +186,7 @@ pub struct Retransmissions {
 }
 
 /// NAKs by code.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct Naks {
     /// PSN sequence error: something is missing.
     pub psn_sequence_error: u64,
@@ -198,7 +201,7 @@ pub struct Naks {
 }
 
 /// Where packets of one direction were lost, in packets.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct Loss {
     /// Between the sender and the capture point: missing at the capture, and sent again. Packets
     /// that were lost once more when they were sent again are counted again, where that shows.
@@ -213,9 +216,10 @@ pub struct Loss {
 }
 
 /// Explicit congestion notification by packet kind.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct EcnReport {
     /// Packets with data, by codepoint: Not-ECT, ECT(1), ECT(0), CE.
+    #[serde(serialize_with = "json::by_ecn")]
     pub data: [u64; 4],
     /// Acknowledgements, NAKs and requests without data that were marked CE.
     pub ack_ce: u64,
@@ -224,7 +228,7 @@ pub struct EcnReport {
 }
 
 /// What went one way.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct DirectionReport {
     /// Packets, those with a bad ICRC included.
@@ -262,6 +266,7 @@ pub struct DirectionReport {
     /// RNR NAKs that went this way.
     pub rnr_naks: u64,
     /// The waiting time in the last of them, in nanoseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub rnr_timer_ns: Option<u64>,
     /// How long requests of this direction waited after RNR NAKs, in nanoseconds.
     pub rnr_stall_ns: u64,
@@ -276,6 +281,7 @@ pub struct DirectionReport {
     /// Packets that were marked CE.
     pub ecn_ce: u64,
     /// From the first CE mark to the CNP that answers it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cnp_delay_ns: Option<Percentiles>,
     /// Packets with a wrong or missing ICRC. They are counted in `packets` and nowhere else.
     pub icrc_bad: u64,
@@ -288,35 +294,48 @@ pub struct DirectionReport {
     /// Packets of another partition than the first one.
     pub p_key_changes: u64,
     /// The P_Key of the first packet.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub p_key: Option<u16>,
     /// From the last packet of a message to its acknowledgement.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ack_latency_ns: Option<Percentiles>,
     /// From the first packet of a message to its last answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub completion_ns: Option<Percentiles>,
     /// From a READ request to its last response.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub read_response_ns: Option<Percentiles>,
     /// The longest silence, in nanoseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_idle_ns: Option<u64>,
     /// The most bytes of requests that waited for an answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_in_flight_bytes: Option<u64>,
     /// The most bytes of frames in one millisecond.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_millisecond_bytes: Option<u64>,
     /// The most bytes of frames in one second, to 256 bytes a frame.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_second_bytes: Option<u64>,
     /// The UDP source ports, up to four.
     pub udp_src_ports: Vec<u16>,
     /// Whether there were more.
     pub has_more_src_ports: bool,
     /// DSCPs of packets with data, one bit each.
+    #[serde(serialize_with = "json::bits")]
     pub data_dscps: u64,
     /// DSCPs of other packets but CNPs, one bit each.
+    #[serde(serialize_with = "json::bits")]
     pub ack_dscps: u64,
     /// DSCPs of CNPs, one bit each.
+    #[serde(serialize_with = "json::bits")]
     pub cnp_dscps: u64,
     /// Priorities in VLAN tags, one bit each.
+    #[serde(serialize_with = "json::bits_of_byte")]
     pub pcps: u8,
     /// How often the request was sent that had no answer when the capture ended; `None` when no
     /// retransmission was open.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub unanswered_tries: Option<u32>,
     /// Whether the last answer to it was an RNR NAK.
     pub is_rnr_pending: bool,
