@@ -7,6 +7,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::devices::DevicesArgs;
 use crate::mode::ModeArgs;
+use crate::ping::PingArgs;
+use crate::probe::ProbeArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -42,6 +44,10 @@ pub(crate) enum Command {
     Devices(DevicesArgs),
     /// Shows or sets which RoCE RDMA_CM opens connections with
     Mode(ModeArgs),
+    /// Asks a host whether its RDMA connection manager answers, and in which RoCE
+    Probe(ProbeArgs),
+    /// Measures how long an RDMA_CM server takes to connect and to disconnect
+    Ping(PingArgs),
     /// Prints the man page or a shell's completions
     Generate(GenerateArgs),
 }
@@ -178,7 +184,7 @@ pub(crate) enum Expect {
 }
 
 /// A time such as `10s`, `500ms`, `2m`, `1h` or a plain number of seconds.
-fn parse_duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     let unit_at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at_checked(unit_at).unwrap_or((text, ""));
     let number: f64 = number.parse().map_err(|_| "expected a time such as 10s or 500ms")?;

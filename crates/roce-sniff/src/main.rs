@@ -8,7 +8,9 @@ mod drive;
 mod generate;
 mod mode;
 mod packets;
+mod ping;
 mod printer;
+mod probe;
 mod progress;
 mod source;
 mod stop;
@@ -48,6 +50,8 @@ fn main() -> ExitCode {
         Some(cli::Command::Packets(args)) => packets::run(&args),
         Some(cli::Command::Devices(args)) => devices::run(&args),
         Some(cli::Command::Mode(args)) => mode::run(&args),
+        Some(cli::Command::Probe(args)) => probe::run(&args),
+        Some(cli::Command::Ping(args)) => ping::run(&args),
         Some(cli::Command::Generate(args)) => generate::run(args.what),
         None => verdict::run(&cli.verdict),
     };
