@@ -8,9 +8,10 @@ use crate::LinkType;
 const ROCE_V2: u16 = 4791;
 
 /// The BPF expression that keeps what may be RoCE: v1, v2 to or from any of `ports` (4791 if there
-/// are none) over IPv4 and IPv6, both behind up to two VLAN tags, and MAC control frames; with
-/// `tunnels` also everything in VXLAN, Geneve, GRE, IP-in-IP and MPLS. What comes *from* a port
-/// is not RoCE, but looks so much like it that it should be seen and rejected by name.
+/// are none) over IPv4 and IPv6, both behind up to two VLAN tags in the frame, everything behind
+/// more of them, and MAC control frames; with `tunnels` also everything in VXLAN, Geneve, GRE,
+/// IP-in-IP and MPLS. What comes *from* a port is not RoCE, but looks so much like it that it
+/// should be seen and rejected by name.
 ///
 /// It avoids BPF's `vlan`, which moves all offsets behind it, compiles on Ethernet only, and on a
 /// live Linux capture looks for the tag where the kernel has put it, not in the frame. Tags that
@@ -39,7 +40,7 @@ pub fn roce_filter_on(link_type: LinkType, ports: &[u16], tunnels: bool) -> Opti
         LinkType::ETHERNET => terms.push(tagged(ports, tunnels)),
         // Where the tags of a cooked frame stand differs between kernels, so all are kept.
         LinkType::LINUX_SLL | LinkType::LINUX_SLL2 => {
-            terms.extend(["ether proto 0x8100".to_owned(), "ether proto 0x88a8".to_owned()]);
+            terms.extend(TAGS.iter().map(|kind| format!("ether proto {kind:#x}")));
         }
         LinkType::RAW | LinkType::IPV4 | LinkType::IPV6 | LinkType::NULL | LinkType::LOOP => {}
         _ => return None,
@@ -55,25 +56,32 @@ pub fn roce_filter(ports: &[u16], tunnels: bool) -> String {
 
 /// VXLAN and Geneve.
 const TUNNEL_PORTS: [u16; 2] = [4789, 6081];
-/// IPv4, IPv6 and GRE inside of IP.
-const TUNNEL_PROTOCOLS: [u8; 3] = [4, 41, 47];
+/// IPv4, IPv6, GRE and MPLS inside of IP.
+const TUNNEL_PROTOCOLS: [u8; 4] = [4, 41, 47, 137];
 /// MPLS, unicast and multicast.
 const MPLS: [u16; 2] = [0x8847, 0x8848];
 
-/// The same behind one and two VLAN tags that are in the frame, by offsets from its start.
+/// VLAN tags: 802.1Q, 802.1ad, and what stood for it before. The kernel takes off none of the last.
+const TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
+
+/// The same behind one and two VLAN tags that are in the frame, by offsets from its start; behind
+/// a third there is hardly anything but what was looked for.
 fn tagged(ports: &[u16], tunnels: bool) -> String {
-    let is_tag = |at: usize| format!("(ether[{at}:2] = 0x8100 or ether[{at}:2] = 0x88a8)");
+    let is_tag = |at: usize| any_of(&format!("ether[{at}:2]"), &TAGS);
     let [one, two] = [16, 20].map(|at| behind_tags(at, ports, tunnels));
-    format!("({} and ({one} or ({} and ({two}))))", is_tag(12), is_tag(16))
+    let [first, second, third] = [12, 16, 20].map(is_tag);
+    format!("(({first}) and ({one} or (({second}) and ({two} or {third}))))")
+}
+
+/// Whether what is loaded is one of these.
+fn any_of(load: &str, values: &[u16]) -> String {
+    values.iter().map(|v| format!("{load} = {v:#x}")).collect::<Vec<_>>().join(" or ")
 }
 
 /// What is kept of a frame whose Ethertype stands at `at`.
 fn behind_tags(at: usize, ports: &[u16], tunnels: bool) -> String {
     let ip = at.saturating_add(2);
     let field = |offset: usize| ip.saturating_add(offset);
-    let any_of = |load: &str, values: &[u16]| {
-        values.iter().map(|v| format!("{load} = {v}")).collect::<Vec<_>>().join(" or ")
-    };
     // The IPv4 header is as long as its low nibble says, in words.
     let v4_port =
         |offset: usize| format!("ether[{} + ((ether[{ip}] & 0xf) << 2):2]", field(offset));
