@@ -174,10 +174,10 @@ impl Line {
             });
         }
         if listed.frame.oddities.has_lengths() {
-            self.styled(buf, WARN, |buf| buf.text(" lengths contradict"));
+            self.styled(buf, WARN, |buf| buf.text(" (lengths contradict)"));
         }
         if listed.frame.oddities.has(Oddities::IP_OPTIONS) {
-            self.styled(buf, WARN, |buf| buf.text(" IP options"));
+            self.styled(buf, WARN, |buf| buf.text(" (IP options)"));
         }
     }
 
