@@ -106,7 +106,7 @@ pub fn start_with(command: &mut Command, input: Vec<u8>) -> Running {
     });
     let stdout = drain(child.stdout.take().unwrap());
     let stderr = drain(child.stderr.take().unwrap());
-    Running { child, stdout, stderr, since: Instant::now() }
+    Running { child: Held(child), stdout, stderr, since: Instant::now() }
 }
 
 fn drain(mut from: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
@@ -117,19 +117,37 @@ fn drain(mut from: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
     })
 }
 
+/// A process that does not outlive the test that started it.
+#[derive(Debug)]
+struct Held(Child);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // It may have ended long ago.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// A command at work.
 #[derive(Debug)]
 pub struct Running {
-    child: Child,
+    child: Held,
     stdout: JoinHandle<Vec<u8>>,
     stderr: JoinHandle<Vec<u8>>,
     since: Instant,
 }
 
 impl Running {
+    /// Its process id.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.0.id()
+    }
+
     /// Sends a signal.
     pub fn signal(&self, signal: Signal) {
-        let id = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).unwrap();
+        let id = i32::try_from(self.id()).ok().and_then(Pid::from_raw).unwrap();
         kill_process(id, signal).unwrap();
     }
 
@@ -137,14 +155,10 @@ impl Running {
     #[must_use]
     pub fn end(mut self) -> Ended {
         let status = loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
+            if let Some(status) = self.child.0.try_wait().unwrap() {
                 break status;
             }
-            if self.since.elapsed() > PATIENCE {
-                self.child.kill().unwrap();
-                self.child.wait().unwrap();
-                panic!("still running after {PATIENCE:?}");
-            }
+            assert!(self.since.elapsed() < PATIENCE, "still running after {PATIENCE:?}");
             thread::sleep(Duration::from_millis(2));
         };
         Ended {
