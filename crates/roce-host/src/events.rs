@@ -153,6 +153,31 @@ pub fn counts(family: CounterFamily, before: &Counters, after: &Counters) -> Vec
     TABLE.iter().filter_map(count).collect()
 }
 
+impl WireEvent {
+    /// The name used in machine-readable output.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::SequenceNakSent => "sequence_nak_sent",
+            Self::SequenceNakReceived => "sequence_nak_received",
+            Self::ImpliedNak => "implied_nak",
+            Self::DuplicateRequest => "duplicate_request",
+            Self::AckTimeout => "ack_timeout",
+            Self::RnrNakSent => "rnr_nak_sent",
+            Self::RnrNakReceived => "rnr_nak_received",
+            Self::RetriesExceeded => "retries_exceeded",
+            Self::RnrRetriesExceeded => "rnr_retries_exceeded",
+            Self::CeReceived => "ce_received",
+            Self::CnpSent => "cnp_sent",
+            Self::CnpHandled => "cnp_handled",
+            Self::CnpIgnored => "cnp_ignored",
+            Self::BadIcrc => "bad_icrc",
+            Self::PacketSent => "packet_sent",
+            Self::PacketReceived => "packet_received",
+        }
+    }
+}
+
 impl fmt::Display for WireEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -19,6 +19,9 @@ pub(crate) trait Sink {
     /// Takes a frame.
     fn frame(&mut self, captured: &Captured<'_>, frame: &Frame<'_>, link: Link) -> Result<Took>;
 
+    /// Live only: called when the capture has begun.
+    fn start(&mut self) {}
+
     /// Live only: called about ten times a second, and when nothing comes.
     fn tick(&mut self, _stats: &mut dyn FnMut() -> Option<Stats>) -> Result<()> {
         Ok(())
@@ -180,6 +183,7 @@ impl<'r, S: Sink> Run<'r, S> {
         let mut ticked = start;
         let mut since_look = 0u32;
         let mut trace = Trace::default();
+        self.sink.start();
         while !self.is_over() {
             let idle = match capture.next_frame() {
                 Ok(Next::Frame(captured)) => {

@@ -5,11 +5,13 @@ use std::io::Write;
 
 use anyhow::Result;
 use roce_analyze::verdict::{CARRIERS, Count, Direction, Pair};
+use roce_host::RoceMode;
 use roce_wire::mad::cm::CmAttribute;
 use roce_wire::{Carrier, Opcode, Reject, Tunnels};
 use serde::Serialize;
 
 use super::Report;
+use crate::beside::{EventPair, HostSide};
 
 #[derive(Serialize)]
 struct Document {
@@ -31,6 +33,29 @@ struct Document {
     #[serde(skip_serializing_if = "is_zero")]
     unlisted_pair_packets: u64,
     notes: Vec<NoteObject>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host: Option<HostObject>,
+}
+
+/// The RDMA port under the interface of a live capture.
+#[derive(Serialize)]
+struct HostObject {
+    device: String,
+    port: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mode: Option<&'static str>,
+    events: Vec<EventObject>,
+}
+
+/// An event as the wire showed it and as the adapter counted it.
+#[derive(Serialize)]
+struct EventObject {
+    event: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wire: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nic: Option<u64>,
+    counters: &'static [&'static str],
 }
 
 #[derive(Serialize)]
@@ -132,11 +157,8 @@ fn document(report: &Report<'_>) -> Document {
         },
         pairs: verdict.pairs.iter().map(pair).collect(),
         unlisted_pair_packets: verdict.pairs.unlisted(),
-        notes: verdict
-            .notes()
-            .into_iter()
-            .map(|note| NoteObject { id: note.id.key(), text: note.text })
-            .collect(),
+        notes: report.notes().into_iter().map(|(id, text)| NoteObject { id, text }).collect(),
+        host: report.host.as_ref().and_then(host),
     }
 }
 
@@ -160,6 +182,22 @@ fn source(report: &Report<'_>) -> SourceObject {
             .map(|(kind, count)| (kind.name(), count))
             .collect(),
     }
+}
+
+fn host(host: &HostSide) -> Option<HostObject> {
+    let port = host.port.as_ref()?;
+    let event = |pair: &EventPair| EventObject {
+        event: pair.event.key(),
+        wire: pair.wire,
+        nic: pair.nic,
+        counters: pair.counters,
+    };
+    Some(HostObject {
+        device: port.device.clone(),
+        port: port.port,
+        mode: host.mode.map(RoceMode::short),
+        events: host.events.iter().map(event).collect(),
+    })
 }
 
 const fn counts(count: Count) -> Counts {

@@ -11,9 +11,11 @@ use std::io::Write as _;
 use anyhow::Result;
 use roce_analyze::verdict::{Answer, Config, FrameInfo, Verdict};
 use roce_capture::{Frame as Captured, Stats};
+use roce_host::Host;
 use roce_wire::{Carrier, Frame, Link};
 
 use crate::Outcome;
+use crate::beside::{Beside, HostSide};
 use crate::cli::{Expect, Format, VerdictArgs};
 use crate::drive::{Sink, Took, Trace, drive};
 use crate::printer;
@@ -24,14 +26,16 @@ pub(crate) fn run(args: &VerdictArgs) -> Result<Outcome> {
     let source = Source::resolve(&args.source)?;
     let is_live = matches!(source, Source::Live(_));
     let config = Config { check_icrc: !args.source.no_icrc, ..Config::default() };
-    let (verdict, trace) = match &source {
+    let (verdict, trace, host) = match &source {
         Source::Files(inputs) if parallel::threads(&args.source) > 1 => {
             let threads = parallel::threads(&args.source);
-            parallel::verdict(inputs, &args.source, config, args.output.quiet, threads)?
+            let quiet = args.output.quiet;
+            let (verdict, trace) = parallel::verdict(inputs, &args.source, config, quiet, threads)?;
+            (verdict, trace, None)
         }
         _ => watch(&source, args, config)?,
     };
-    let report = Report { verdict: &verdict, trace: &trace, name: source.name(), is_live };
+    let report = Report { verdict: &verdict, trace: &trace, name: source.name(), is_live, host };
     if !args.output.quiet {
         let mut out = printer::open(args.output.color);
         match args.output.format {
@@ -49,12 +53,21 @@ pub(crate) fn run(args: &VerdictArgs) -> Result<Outcome> {
 }
 
 /// Looks at one frame after the other, and shows meanwhile what a live capture sees.
-fn watch(source: &Source, args: &VerdictArgs, config: Config) -> Result<(Verdict, Trace)> {
+fn watch(
+    source: &Source,
+    args: &VerdictArgs,
+    config: Config,
+) -> Result<(Verdict, Trace, Option<HostSide>)> {
     let is_live = matches!(source, Source::Live(_));
+    let beside = match source {
+        Source::Live(name) => Beside::of(Host::local(), name, args.source.filter.is_none()),
+        Source::Files(_) => None,
+    };
     let shows = is_live && !args.output.quiet && args.output.format == Format::Text;
     let mut watch = Watch {
         verdict: Verdict::new(config),
         live: shows.then(|| Live::new(args.interval, args.output.color)),
+        beside,
     };
     if let Some(live) = &mut watch.live {
         live.begin(&source.name())?;
@@ -63,7 +76,8 @@ fn watch(source: &Source, args: &VerdictArgs, config: Config) -> Result<(Verdict
     if let Some(live) = &mut watch.live {
         live.end()?;
     }
-    Ok((watch.verdict, trace))
+    let host = watch.beside.map(|beside| beside.end(&watch.verdict));
+    Ok((watch.verdict, trace, host))
 }
 
 /// All there is to report.
@@ -72,11 +86,28 @@ pub(crate) struct Report<'r> {
     pub(crate) trace: &'r Trace,
     pub(crate) name: String,
     pub(crate) is_live: bool,
+    /// What the host says of the interface; of a live capture only.
+    pub(crate) host: Option<HostSide>,
+}
+
+impl Report<'_> {
+    /// All remarks: name and text. What the host knows better stands instead of what is said in
+    /// general.
+    pub(crate) fn notes(&self) -> Vec<(&'static str, String)> {
+        let ours = self.host.as_ref().map_or(&[][..], |host| &host.notes);
+        let general = self.verdict.notes().into_iter();
+        general
+            .filter(|note| !ours.iter().any(|own| own.instead_of == Some(note.id)))
+            .map(|note| (note.id.key(), note.text))
+            .chain(ours.iter().map(|note| (note.id, note.text.clone())))
+            .collect()
+    }
 }
 
 struct Watch {
     verdict: Verdict,
     live: Option<Live>,
+    beside: Option<Beside>,
 }
 
 impl Sink for Watch {
@@ -87,8 +118,18 @@ impl Sink for Watch {
             time_ns: captured.time_ns,
             wire_len: captured.wire_len,
         };
+        let bad = self.verdict.icrc_bad;
         let write = self.verdict.observe(frame, link, &info);
+        if let Some(beside) = &mut self.beside {
+            beside.frame(captured, frame, self.verdict.icrc_bad > bad);
+        }
         Ok(Took { write, count: true })
+    }
+
+    fn start(&mut self) {
+        if let Some(beside) = &mut self.beside {
+            beside.start();
+        }
     }
 
     fn tick(&mut self, stats: &mut dyn FnMut() -> Option<Stats>) -> Result<()> {

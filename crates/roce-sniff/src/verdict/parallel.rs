@@ -55,7 +55,7 @@ pub(super) fn verdict(
         is_over: false,
     });
     let work = || -> Result<Verdict> {
-        let mut watch = Watch { verdict: Verdict::new(config), live: None };
+        let mut watch = Watch { verdict: Verdict::new(config), live: None, beside: None };
         let mut filter = Filter::new(args.filter.clone())?;
         let mut run = Run::new(&mut watch, &stop, &ports);
         let mut batch = Batch::default();

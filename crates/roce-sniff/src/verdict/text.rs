@@ -11,6 +11,7 @@ use roce_wire::mad::cm::CmAttribute;
 use roce_wire::{Addr, Carrier, Reject, Tunnels, Version};
 
 use super::Report;
+use crate::text::layout::Columns;
 use crate::text::number::{Bytes, Grouped, plural};
 use crate::text::style::{ANSWER, BAD, DIM, GOOD, WARN};
 
@@ -22,6 +23,7 @@ pub(super) fn write(out: &mut impl Write, report: &Report<'_>, width: usize) -> 
     paragraph(out, ANSWER, "", &headline(report), width)?;
     pairs(out, verdict, width)?;
     counts(out, report, width)?;
+    host(out, report)?;
     notes(out, report, width)?;
     Ok(())
 }
@@ -227,6 +229,27 @@ fn counts(out: &mut impl Write, report: &Report<'_>, width: usize) -> io::Result
     line(out, "Frames", &frames(report), width)
 }
 
+/// What the adapter counted meanwhile, beside what the wire showed.
+fn host(out: &mut impl Write, report: &Report<'_>) -> io::Result<()> {
+    let Some(host) = report.host.as_ref().filter(|host| !host.events.is_empty()) else {
+        return Ok(());
+    };
+    let port = host.port.as_ref().map_or_else(String::new, ToString::to_string);
+    let cell = |count: Option<u64>| {
+        format!("{:>9}", count.map_or_else(|| "-".to_owned(), |n| Grouped(n).to_string()))
+    };
+    let mut table = Columns::new(2);
+    let title = format!("{port} meanwhile");
+    table.styled(DIM, [title, format!("{:>9}", "wire"), format!("{:>9}", "NIC")]);
+    for pair in &host.events {
+        let agree = pair.wire.zip(pair.nic).is_none_or(|(wire, nic)| wire == nic);
+        let style = if agree { Style::new() } else { WARN };
+        table.styled(style, [pair.event.to_string(), cell(pair.wire), cell(pair.nic)]);
+    }
+    writeln!(out)?;
+    table.write(out)
+}
+
 fn icrc(out: &mut impl Write, verdict: &Verdict) -> io::Result<()> {
     let states = [
         (GOOD, verdict.icrc_ok, "right"),
@@ -330,8 +353,8 @@ fn notes(out: &mut impl Write, report: &Report<'_>, width: usize) -> io::Result<
     if let Some(damaged) = &report.trace.damaged {
         say(out, WARN, &format!("The file is damaged: {damaged}."))?;
     }
-    for note in report.verdict.notes() {
-        say(out, Style::new(), &note.text)?;
+    for (_, text) in report.notes() {
+        say(out, Style::new(), &text)?;
     }
     Ok(())
 }
