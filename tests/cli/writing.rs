@@ -99,6 +99,15 @@ fn places_that_cannot_be_written_to() {
     }
 }
 
+/// Other tools take `-` for standard output, where the report goes here.
+#[test]
+fn standard_output_is_for_the_report() {
+    let ended = run(&["rxe/rping_v4.pcap", "-w", "-"]);
+    assert_eq!((ended.code(), ended.text()), (Some(2), String::new()));
+    assert!(ended.errors().contains("-w -: "), "{}", ended.errors());
+    assert!(!fixtures().join("-").exists());
+}
+
 /// Writing over what is being read would destroy it.
 #[test]
 fn the_source_is_not_overwritten() {

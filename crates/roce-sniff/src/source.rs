@@ -77,8 +77,11 @@ impl Source {
         Ok(Self::Files(inputs))
     }
 
-    /// Refuses to write over what is being read.
+    /// Refuses to write over what is being read, and between the lines of the report.
     pub(crate) fn allow_write(&self, to: &Path) -> Result<()> {
+        if to.as_os_str() == "-" {
+            bail!("-w -: standard output is for the report; name a file");
+        }
         let Self::Files(inputs) = self else { return Ok(()) };
         for input in inputs {
             if let Input::File(path) = input
