@@ -11,8 +11,8 @@ use super::{Beside, PortSide};
 pub(crate) struct HostNote {
     pub(crate) id: &'static str,
     pub(crate) text: String,
-    /// The general remark that this one makes needless.
-    pub(crate) instead_of: Option<NoteId>,
+    /// The general remarks that this one makes needless.
+    pub(crate) instead_of: &'static [NoteId],
 }
 
 pub(super) fn of(beside: &Beside, verdict: &Verdict) -> Vec<HostNote> {
@@ -31,21 +31,24 @@ pub(super) fn of(beside: &Beside, verdict: &Verdict) -> Vec<HostNote> {
 
 /// Why nothing was seen here, and what to do, in place of the general words about it.
 fn nothing(beside: &Beside) -> HostNote {
+    use NoteId::{KernelBypass, Mirror, SoftRoceLoopback};
     let name = &beside.name;
-    let text = match &beside.port {
-        _ if beside.topology.device(name).is_some() => {
-            format!("{name} is the RDMA device itself: what it carried meanwhile would be here.")
-        }
-        Some(side) => match side.visibility {
-            Visibility::OnNetdev => format!(
+    let (text, instead_of): (_, &[NoteId]) = match &beside.port {
+        _ if beside.topology.device(name).is_some() => (
+            format!("{name} is the RDMA device itself: what it carried meanwhile would be here."),
+            &[KernelBypass, SoftRoceLoopback, Mirror],
+        ),
+        Some(side) if side.visibility == Visibility::OnNetdev => (
+            format!(
                 "{} is made of software, its traffic passes {name}: there was none.",
                 side.port
             ),
-            Visibility::Offloaded { .. } | Visibility::Unknown => offloaded(beside, side),
-        },
-        None => elsewhere(beside),
+            &[KernelBypass, Mirror],
+        ),
+        Some(side) => (offloaded(beside, side), &[KernelBypass, SoftRoceLoopback, Mirror]),
+        None => (elsewhere(beside), &[KernelBypass]),
     };
-    HostNote { id: NoteId::KernelBypass.key(), text, instead_of: Some(NoteId::KernelBypass) }
+    HostNote { id: KernelBypass.key(), text, instead_of }
 }
 
 fn offloaded(beside: &Beside, side: &PortSide) -> String {
@@ -115,7 +118,7 @@ fn mode(beside: &Beside, side: &PortSide) -> Option<HostNote> {
              itself. `roce-sniff mode {port} --set {}` would make them agree.",
             other.short()
         ),
-        instead_of: None,
+        instead_of: &[],
     })
 }
 
@@ -132,6 +135,6 @@ fn gid_type(beside: &Beside, side: &PortSide) -> Option<HostNote> {
              answer them: set the other side to {}.",
             if mode == RoceMode::V1 { "v2" } else { "v1" }
         ),
-        instead_of: None,
+        instead_of: &[],
     })
 }

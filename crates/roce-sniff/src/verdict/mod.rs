@@ -95,12 +95,10 @@ impl Report<'_> {
     /// general.
     pub(crate) fn notes(&self) -> Vec<(&'static str, String)> {
         let ours = self.host.as_ref().map_or(&[][..], |host| &host.notes);
-        let general = self.verdict.notes().into_iter();
-        general
-            .filter(|note| !ours.iter().any(|own| own.instead_of == Some(note.id)))
-            .map(|note| (note.id.key(), note.text))
-            .chain(ours.iter().map(|note| (note.id, note.text.clone())))
-            .collect()
+        let is_needless = |id| ours.iter().any(|own| own.instead_of.contains(&id));
+        let general = self.verdict.notes().into_iter().filter(|note| !is_needless(note.id));
+        let ours = ours.iter().map(|note| (note.id, note.text.clone()));
+        ours.chain(general.map(|note| (note.id.key(), note.text))).collect()
     }
 }
 
