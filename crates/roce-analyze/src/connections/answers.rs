@@ -97,7 +97,11 @@ fn advance(asked: &mut Direction, seen: &Seen, end: Psn, counts_last: bool) {
     }
     if asked.answered.is_before(end) {
         asked.answered = end;
-        if !asked.answered.is_before(asked.due) {
+        asked.set(flag::NAKED, false);
+        if asked.first_due.is_before(end) {
+            asked.first_due = end;
+        }
+        if !end.is_before(asked.due) {
             asked.set(flag::ANSWER_DUE, false);
         }
     }
@@ -142,6 +146,7 @@ fn advance_with_trouble(asked: &mut Direction, seen: &Seen, end: Psn, counts_las
     trouble.rnr.take_if(|(rnr, _)| rnr.is_before(end));
     if asked.answered.is_before(end) {
         trouble.tries = None;
+        trouble.unproven_duplicates = 0;
         trouble.rnr_tries = None;
     }
 }
@@ -173,9 +178,10 @@ fn note_skipped(asked: &Direction, this: &mut Direction, seen: &Seen, skipped: &
     let is_sure = !skipped.is_repeat || skipped.is_begun;
     let trouble = this.trouble();
     if is_asked_again {
-        let count = if is_sure { &mut trouble.lost_before } else { &mut trouble.lost_either };
-        *count = count.saturating_add(u64::from(len));
-        trouble.proofs.note(Event::LostBeforeCapture, seen.frame);
+        if is_sure {
+            trouble.lost_before = trouble.lost_before.saturating_add(u64::from(len));
+            trouble.proofs.note(Event::LostBeforeCapture, seen.frame);
+        }
         return;
     }
     let (frame, time) = (seen.frame, seen.time);
@@ -368,6 +374,7 @@ fn stop_at(asked: &mut Direction, this: &mut Direction, seen: &Seen) {
     if psn.is_before(asked.arrived) {
         asked.arrived = psn;
     }
+    asked.set(flag::NAKED, true);
 }
 
 /// Where the packet was lost that the responder asks for; `waited_for` is what it waits for by
@@ -386,7 +393,8 @@ fn note_sequence_nak(asked: &mut Direction, seen: &Seen, waited_for: Psn) {
         trouble.skipped = None;
         trouble.lost_again = trouble.lost_again.saturating_add(1);
         trouble.proofs.note(Event::LostBeforeCapture, seen.frame);
-    } else if psn.is_before(waited_for) {
+    } else if psn != waited_for || trouble.selective > trouble.go_back_n {
+        // Captured, in order or behind what the responder has kept since.
         trouble.lost_after = trouble.lost_after.saturating_add(1);
         loss = Some(seen.frame);
         trouble.proofs.note(Event::LostAfterCapture, seen.frame);

@@ -83,6 +83,8 @@ pub struct Exchange {
     pub setup: Option<u64>,
     /// When the first and the last REQ went, in nanoseconds.
     pub req_times: Option<(u64, u64)>,
+    /// When its last message went, in nanoseconds.
+    pub last_time: Option<u64>,
     /// The frames, the first sixteen.
     pub frames: Vec<u64>,
     /// An ICMP error that quotes the REQ: destination port unreachable.
@@ -90,6 +92,13 @@ pub struct Exchange {
 }
 
 impl Exchange {
+    /// How many messages were sent again.
+    #[must_use]
+    pub fn retries(&self) -> u32 {
+        let sent = [self.reqs, self.reps, self.dreqs];
+        sent.iter().fold(0, |sum, count| sum.saturating_add(count.saturating_sub(1)))
+    }
+
     /// Whether the connection was ended or refused.
     #[must_use]
     pub const fn is_over(&self) -> bool {
@@ -113,7 +122,8 @@ impl Exchange {
     }
 
     /// Notes a frame of the exchange.
-    pub(super) fn note_frame(&mut self, frame: u64) {
+    pub(super) fn note_frame(&mut self, frame: u64, time: Option<u64>) {
+        self.last_time = self.last_time.max(time);
         if self.frames.len() < MAX_FRAMES {
             self.frames.push(frame);
         }

@@ -2,7 +2,7 @@
 
 use hashbrown::HashMap;
 use roce_wire::mad::Management;
-use roce_wire::mad::cm::{CmMessage, Rep, Req, SidrRep, SidrReq};
+use roce_wire::mad::cm::{CmMessage, Dreq, Rep, Req, SidrRep, SidrReq};
 use roce_wire::{Addr, Carrier, Gid, Packet, Qpn, Service};
 use std::net::IpAddr;
 
@@ -29,10 +29,18 @@ impl CmTable {
     /// The connection is gone.
     pub(super) fn forget(&mut self, conn: &Conn) {
         if let Some((cm, host)) = conn.cm.as_ref().zip(conn.requester()) {
-            let exchange = (host, cm.local_comm_id, cm.is_sidr);
-            if self.slots.get(&exchange).is_some_and(|(_, id)| *id == conn.id) {
-                self.slots.remove(&exchange);
+            // Whoever ended it stands for who asked when that was not captured.
+            let peer = conn.peer_of_requester().unwrap_or(host);
+            for host in [host, peer] {
+                let exchange = (host, cm.local_comm_id, cm.is_sidr);
+                self.forget_exchange(&exchange, conn.id);
             }
+        }
+    }
+
+    fn forget_exchange(&mut self, exchange: &ExchangeKey, id: u64) {
+        if self.slots.get(exchange).is_some_and(|(_, known)| *known == id) {
+            self.slots.remove(exchange);
         }
     }
 }
@@ -70,12 +78,12 @@ impl Tracker {
             && cm.transaction_id == transaction_id
         {
             cm.req(seen.time);
-            cm.note_frame(seen.frame);
+            cm.note_frame(seen.frame, seen.time);
             return;
         }
         let mut cm = Exchange::of_req(req, transaction_id);
         cm.req(seen.time);
-        cm.note_frame(seen.frame);
+        cm.note_frame(seen.frame, seen.time);
         // Answers and requests of the other side will go to the queue pair that the REQ names.
         let back = key.between(src, dst).back_to_qp(ends.qpn);
         self.retire_flow(&back);
@@ -96,7 +104,7 @@ impl Tracker {
             let Some(conn) = table.get_mut(slot) else { return };
             if let Some(cm) = &mut conn.cm {
                 cm.rep(rep);
-                cm.note_frame(seen.frame);
+                cm.note_frame(seen.frame, seen.time);
             }
             if conn.dirs[0].key.is_some() {
                 return;
@@ -123,15 +131,39 @@ impl Tracker {
             let exchange = exchange?;
             self.slot_of(&exchange).map(|_| (exchange, by))
         });
-        let Some((exchange, from_requester)) = found else { return };
+        let Some((exchange, from_requester)) = found else {
+            if let CmMessage::Dreq(dreq) = message {
+                self.unknown_dreq(dreq, key, seen);
+            }
+            return;
+        };
         let Some(slot) = self.slot_of(&exchange) else { return };
         let (table, ..) = self.parts();
         let Some(conn) = table.get_mut(slot) else { return };
         if let Some(cm) = &mut conn.cm {
             cm.other(message, from_requester, (seen.frame, seen.time));
-            cm.note_frame(seen.frame);
+            cm.note_frame(seen.frame, seen.time);
             conn.is_over |= cm.is_over();
         }
+    }
+
+    /// The end of a connection whose beginning was not captured: it is told by its queue pair.
+    fn unknown_dreq(&mut self, dreq: &Dreq, key: &FlowKey, seen: &Seen) {
+        let exchange = (key.src(), dreq.local_comm_id.get(), false);
+        let (table, _, cm, _) = self.parts();
+        let Some(at) = table.find(&key.to_qp(dreq.remote_qpn().get())) else { return };
+        let Some(conn) = table.get_mut(at.slot()) else { return };
+        conn.is_over = true;
+        let record = conn.cm.get_or_insert_with(|| {
+            Box::new(Exchange {
+                local_comm_id: dreq.local_comm_id.get(),
+                remote_comm_id: Some(dreq.remote_comm_id.get()),
+                ..Exchange::default()
+            })
+        });
+        record.dreqs = record.dreqs.saturating_add(1);
+        record.note_frame(seen.frame, seen.time);
+        cm.slots.insert(exchange, (at.slot(), conn.id));
     }
 
     fn sidr_req(&mut self, req: &SidrReq, transaction_id: u64, key: &FlowKey, seen: &Seen) {
@@ -140,7 +172,7 @@ impl Tracker {
             && cm.transaction_id == transaction_id
         {
             cm.req(seen.time);
-            cm.note_frame(seen.frame);
+            cm.note_frame(seen.frame, seen.time);
             return;
         }
         let data = req.rdma_cm().map_or(&req.private_data[..], |(_, data)| data);
@@ -156,7 +188,7 @@ impl Tracker {
             ..Exchange::default()
         };
         cm.req(seen.time);
-        cm.note_frame(seen.frame);
+        cm.note_frame(seen.frame, seen.time);
         let conn =
             self.new_exchange(cm, [Some(key.to_qp(Qpn::GSI.get())), None], Service::Ud, seen);
         self.add_exchange(conn, exchange_key);
@@ -168,7 +200,7 @@ impl Tracker {
         let Some(conn) = table.get_mut(slot) else { return };
         let Some(cm) = &mut conn.cm else { return };
         cm.reps = cm.reps.saturating_add(1);
-        cm.note_frame(seen.frame);
+        cm.note_frame(seen.frame, seen.time);
         if rep.status.0 == 0 {
             cm.q_key = Some(rep.q_key.get());
             cm.sidr_qpn = Some(rep.qpn().get());

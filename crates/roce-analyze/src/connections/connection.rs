@@ -147,6 +147,10 @@ impl Direction {
     /// A datagram. The PSNs of a datagram queue pair count all its peers: a gap means nothing.
     fn datagram(&mut self, seen: &Seen) {
         if seen.kind.is_request() {
+            if !self.has(flag::START_KNOWN) {
+                self.start = seen.psn;
+                self.set(flag::START_KNOWN, true);
+            }
             self.goodput = self.goodput.saturating_add(u64::from(seen.payload));
             self.message_bytes = self.message_bytes.saturating_add(u64::from(seen.payload));
             let [sends, ..] = &mut self.messages;

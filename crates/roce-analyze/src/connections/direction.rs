@@ -42,6 +42,8 @@ pub(super) mod flag {
     pub(in crate::connections) const START_KNOWN: u16 = 1 << 7;
     /// A packet had a right ICRC, or one that could not be checked.
     pub(in crate::connections) const GOOD_ICRC: u16 = 1 << 8;
+    /// The responder has said NAK or RNR NAK since it last went on.
+    pub(in crate::connections) const NAKED: u16 = 1 << 9;
 }
 
 /// One direction of a connection. What most connections never need is in boxes.
@@ -70,6 +72,8 @@ pub(super) struct Direction {
     pub answered: Psn,
     /// Behind the last request that calls for an answer at once.
     pub due: Psn,
+    /// The first of these that has none.
+    pub first_due: Psn,
     /// Behind the highest response with data.
     pub responded: Psn,
     pub flags: u16,
@@ -303,6 +307,8 @@ pub(super) struct Trouble {
     pub unknown_span: Option<(Psn, u32)>,
     pub retransmitted: u64,
     pub duplicate_requests: u64,
+    /// Of these, those since the responder last went on.
+    pub unproven_duplicates: u64,
     pub duplicate_frame_requests: u64,
     pub duplicate_frames: u64,
     pub out_of_order: u64,
@@ -370,6 +376,7 @@ impl Direction {
             arrived: Psn::default(),
             answered: Psn::default(),
             due: Psn::default(),
+            first_due: Psn::default(),
             responded: Psn::default(),
             flags: flag::MESSAGE_UNKNOWN,
             ip_id: 0,
@@ -440,8 +447,9 @@ impl Direction {
     pub(super) fn count(&mut self, seen: &Seen) {
         self.count_only(seen);
         self.count_p_key(seen);
-        if let Some(id) = seen.ip_id {
-            self.follow_ip_id(id);
+        // Notifications come from another part of the adapter, which counts for itself.
+        if let Some(id) = seen.ip_id.filter(|_| seen.kind != Kind::Cnp) {
+            self.follow_ip_id(id, seen);
         }
         if let Some(time) = seen.time {
             if let Some(last) = self.last_time {
@@ -542,7 +550,7 @@ impl Direction {
 
     /// Follows the IP identification, which most senders count up.
     #[inline]
-    fn follow_ip_id(&mut self, id: u16) {
+    fn follow_ip_id(&mut self, id: u16, seen: &Seen) {
         let step = id.wrapping_sub(self.ip_id).cast_signed();
         let (forward, backward) = &mut self.ip_id_steps;
         if self.packets > 1 {
@@ -552,7 +560,9 @@ impl Direction {
             }
             if step > 0 {
                 *forward = forward.saturating_add(1);
-            } else {
+            } else if self.same_frame(seen).is_none() {
+                // What was captured twice says nothing.
+                let (_, backward) = &mut self.ip_id_steps;
                 *backward = backward.saturating_add(1);
             }
         }
@@ -581,6 +591,6 @@ impl Direction {
     /// in which they were sent.
     pub(super) const fn ip_id_counts(&self) -> bool {
         let (forward, backward) = self.ip_id_steps;
-        forward >= 2 && backward.saturating_mul(4) < forward
+        forward >= 1 && backward.saturating_mul(4) < forward
     }
 }

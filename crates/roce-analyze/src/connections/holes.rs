@@ -22,7 +22,7 @@ pub(super) struct Hole {
 }
 
 impl Hole {
-    fn contains(&self, psn: Psn) -> bool {
+    pub(super) fn contains(&self, psn: Psn) -> bool {
         let distance = psn.distance_from(self.start);
         u32::try_from(distance).is_ok_and(|distance| distance < self.len)
     }

@@ -104,7 +104,7 @@ impl Serialize for Cm<'_> {
         entry(&mut map, "predicted_udp_src_port", cm.predicted_src_port.as_ref())?;
         map.serialize_entry("local_comm_id", &cm.local_comm_id)?;
         entry(&mut map, "remote_comm_id", cm.remote_comm_id.as_ref())?;
-        map.serialize_entry("retries", &cm.reqs.saturating_sub(1))?;
+        map.serialize_entry("retries", &cm.retries())?;
         for (name, count) in [
             ("reqs", cm.reqs),
             ("mras", cm.mras),

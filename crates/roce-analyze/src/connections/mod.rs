@@ -26,6 +26,7 @@ mod direction;
 mod holes;
 pub mod json;
 mod key;
+mod merge;
 mod outcome;
 mod pairing;
 mod pmtu;

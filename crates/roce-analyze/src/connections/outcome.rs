@@ -16,10 +16,21 @@ const PATIENCE: u64 = 1_000_000_000;
 /// How often a request is sent in vain before silence after it is taken for giving up.
 const GIVEN_UP: u32 = 3;
 
-/// What is told of a connection; `times` are those of the capture.
-pub(super) fn report(conn: Conn, times: Option<(u64, u64)>) -> Connection {
-    let end_of_capture = times.map(|(_, last)| last);
-    let outcome = outcome(&conn, end_of_capture);
+/// Where a capture ends, or is so far.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CaptureEnd {
+    /// In nanoseconds.
+    pub time: Option<u64>,
+    /// The number of the last frame.
+    pub frame: u64,
+}
+
+/// What is told of a connection.
+pub(super) fn report(mut conn: Conn, end: CaptureEnd) -> Connection {
+    let outcome = outcome(&conn, end);
+    if matches!(outcome, Outcome::RetryExceeded | Outcome::Stalled) {
+        conn.dirs.iter_mut().for_each(take_back_losses);
+    }
     let Conn { id, dirs, service, pmtu, pairing, fatal, cm, first_seen, .. } = conn;
     let [there, back] = dirs;
     let key = there.key.or_else(|| back.key.map(|key| key.back_to_qp(0)));
@@ -59,7 +70,7 @@ pub(super) fn report(conn: Conn, times: Option<(u64, u64)>) -> Connection {
         pmtu: pmtu.bytes(),
         pmtu_seen: pmtu.seen(),
         first_ns: first.and_then(|(_, time)| time),
-        last_ns: last_ns.or_else(|| cm.as_ref().and_then(|cm| cm.req_times.map(|(_, last)| last))),
+        last_ns: last_ns.max(cm.as_ref().and_then(|cm| cm.last_time)),
         first_frame: first.map_or(0, |(frame, _)| frame),
         last_frame: last_frame.unwrap_or(0),
         outcome,
@@ -85,7 +96,7 @@ fn is_mirrored(both: [&Direction; 2]) -> bool {
     packets >= 8 && copies.saturating_mul(5) >= packets.saturating_mul(2)
 }
 
-fn outcome(conn: &Conn, end_of_capture: Option<u64>) -> Outcome {
+fn outcome(conn: &Conn, end: CaptureEnd) -> Outcome {
     let [there, back] = &conn.dirs;
     if let Some(cm) = &conn.cm {
         if conn.packets() == 0 && !cm.is_answered() {
@@ -95,13 +106,13 @@ fn outcome(conn: &Conn, end_of_capture: Option<u64>) -> Outcome {
             return Outcome::Rejected;
         }
     }
-    if let Some(outcome) = [there, back].into_iter().find_map(|d| given_up(d, end_of_capture)) {
+    if let Some(outcome) = [there, back].into_iter().find_map(|d| given_up(d, conn, end)) {
         return outcome;
     }
     if conn.is_over {
         return Outcome::Closed;
     }
-    let stalled = [there, back].into_iter().any(|d| is_stalled(d, end_of_capture));
+    let stalled = [there, back].into_iter().any(|d| is_stalled(d, end.time));
     match conn.service {
         Service::Rc | Service::Xrc if !conn.is_paired() => Outcome::Unknown,
         _ if stalled => Outcome::Stalled,
@@ -111,21 +122,34 @@ fn outcome(conn: &Conn, end_of_capture: Option<u64>) -> Outcome {
 }
 
 /// Whether the requester of this direction repeated itself in vain and then fell silent.
-fn given_up(this: &Direction, end_of_capture: Option<u64>) -> Option<Outcome> {
+fn given_up(this: &Direction, conn: &Conn, end: CaptureEnd) -> Option<Outcome> {
     let trouble = this.trouble.as_ref()?;
     let (_, tries) = trouble.tries?;
     let waits = this.has(flag::ANSWER_DUE) || trouble.rnr.is_some();
     if !waits || tries < GIVEN_UP {
         return None;
     }
-    let silence = end_of_capture?.saturating_sub(this.last_time?);
-    // The waits between tries are alike: twice the longest silence so far is one too many.
-    let longest = this.max_idle;
-    Some(if silence > longest.saturating_mul(2).max(1) {
-        Outcome::RetryExceeded
-    } else {
-        Outcome::Stalled
-    })
+    let silence = end.time?.saturating_sub(this.last_time?);
+    // The waits between tries are alike: twice the longest silence so far is one too many. When
+    // the capture ends with the last try nothing came after it, as far as there is a record.
+    let is_silent = silence > this.max_idle.saturating_mul(2).max(1);
+    let is_last = conn.dirs.iter().any(|dir| dir.last_frame == end.frame);
+    Some(if is_silent || is_last { Outcome::RetryExceeded } else { Outcome::Stalled })
+}
+
+/// A peer that never answers again may have had all of the requests or none: neither that they were
+/// lost nor that they came twice is proven.
+fn take_back_losses(this: &mut Direction) {
+    if let Some(trouble) = &mut this.trouble
+        && trouble.rnr.is_none()
+        && let Some((_, tries)) = trouble.tries
+    {
+        let repeated = tries.saturating_sub(1);
+        trouble.lost_after = trouble.lost_after.saturating_sub(u64::from(repeated));
+        trouble.proofs.drop_last(Event::LostAfterCapture, repeated);
+        let unproven = trouble.unproven_duplicates;
+        trouble.duplicate_requests = trouble.duplicate_requests.saturating_sub(unproven);
+    }
 }
 
 fn is_stalled(this: &Direction, end_of_capture: Option<u64>) -> bool {

@@ -93,6 +93,15 @@ impl Proofs {
         }
     }
 
+    /// Takes back the last few of a kind.
+    pub(super) fn drop_last(&mut self, event: Event, count: u32) {
+        for _ in 0..count {
+            if let Some(at) = self.list.iter().rposition(|proof| proof.event == event) {
+                self.list.remove(at);
+            }
+        }
+    }
+
     pub(super) fn into_list(self) -> Vec<Proof> {
         self.list
     }

@@ -182,7 +182,7 @@ fn new_request(this: &mut Direction, seen: &Seen, span: u32, gap: u32) {
     }
     expect_answer(this, seen, span, in_order, false);
     follow_message(this, seen, gap == 0);
-    account(this, seen, span);
+    account(this, seen, span, false);
 }
 
 #[cold]
@@ -203,9 +203,14 @@ fn expect_answer(this: &mut Direction, seen: &Seen, span: u32, arrives: bool, is
     }
     let end = seen.psn.add(span);
     let data = seen.kind.has_data_response();
-    if (seen.ack_req || data) && (!this.has(flag::ANSWER_DUE) || end.distance_from(this.due) > 0) {
-        this.due = end;
-        this.set(flag::ANSWER_DUE, true);
+    if seen.ack_req || data {
+        if !this.has(flag::ANSWER_DUE) {
+            this.first_due = seen.psn;
+        }
+        if !this.has(flag::ANSWER_DUE) || this.due.is_before(end) {
+            this.due = end;
+            this.set(flag::ANSWER_DUE, true);
+        }
     }
     if data && arrives {
         this.pending.push(Pending { next: seen.psn, end, is_begun: false, is_repeat });
@@ -217,6 +222,7 @@ fn expect_answer(this: &mut Direction, seen: &Seen, span: u32, arrives: bool, is
 fn old_request(this: &mut Direction, back: &mut Direction, seen: &Seen, span: u32) {
     let hole = this.trouble().request_holes.at(seen.psn).copied();
     let is_first = hole.is_some();
+    let mut is_resent = false;
     match hole {
         Some(hole) if is_late(this, seen, &hole) => {
             let depth = this.next.distance_from(seen.psn).unsigned_abs();
@@ -226,6 +232,7 @@ fn old_request(this: &mut Direction, back: &mut Direction, seen: &Seen, span: u3
             let trouble = this.trouble();
             trouble.lost_before = trouble.lost_before.saturating_add(1);
             trouble.proofs.note(Event::LostBeforeCapture, seen.frame);
+            is_resent = true;
             retransmission(this, back, seen, span, true);
         }
         None if is_copy(this, seen, true) => {
@@ -244,6 +251,7 @@ fn old_request(this: &mut Direction, back: &mut Direction, seen: &Seen, span: u3
     if executed && !is_first {
         let trouble = this.trouble();
         trouble.duplicate_requests = trouble.duplicate_requests.saturating_add(1);
+        trouble.unproven_duplicates = trouble.unproven_duplicates.saturating_add(1);
     }
     let arrives = executed || seen.psn == this.arrived;
     let end = seen.psn.add(span);
@@ -256,7 +264,7 @@ fn old_request(this: &mut Direction, back: &mut Direction, seen: &Seen, span: u3
     expect_answer(this, seen, span, arrives, executed);
     if is_first {
         this.trouble().request_holes.fill(seen.psn, span);
-        account(this, seen, span);
+        account(this, seen, span, is_resent);
     }
 }
 
@@ -357,7 +365,7 @@ fn follow_message(this: &mut Direction, seen: &Seen, contiguous: bool) {
 
 /// Counts what is seen for the first time.
 #[inline]
-fn account(this: &mut Direction, seen: &Seen, span: u32) {
+fn account(this: &mut Direction, seen: &Seen, span: u32, is_repeated: bool) {
     this.goodput = this.goodput.saturating_add(u64::from(seen.payload));
     let (slot, bytes) = match seen.kind {
         Kind::Send => (0, seen.payload),
@@ -375,12 +383,17 @@ fn account(this: &mut Direction, seen: &Seen, span: u32) {
     if matches!(seen.service, Service::Rc | Service::Xrc)
         && let Some(time) = seen.time
     {
-        open_message(this, seen, span, time, bytes);
+        open_message(this, seen, span, (time, bytes, is_repeated));
     }
 }
 
 #[inline]
-fn open_message(this: &mut Direction, seen: &Seen, span: u32, time: u64, bytes: u32) {
+fn open_message(
+    this: &mut Direction,
+    seen: &Seen,
+    span: u32,
+    (time, bytes, is_repeated): (u64, u32, bool),
+) {
     let end = seen.psn.add(span);
     if seen.kind != Kind::Read {
         let (now, most) = &mut this.in_flight;
@@ -394,7 +407,7 @@ fn open_message(this: &mut Direction, seen: &Seen, span: u32, time: u64, bytes: 
             first_time: time,
             sending: 0,
             is_whole: seen.place.ends(),
-            is_repeated: false,
+            is_repeated,
             is_read: seen.kind == Kind::Read,
             wants_data: seen.kind.has_data_response(),
         });
@@ -403,6 +416,7 @@ fn open_message(this: &mut Direction, seen: &Seen, span: u32, time: u64, bytes: 
         open.bytes = open.bytes.saturating_add(bytes);
         open.sending = u32::try_from(time.saturating_sub(open.first_time)).unwrap_or(u32::MAX);
         open.is_whole |= seen.place.ends();
+        open.is_repeated |= is_repeated;
     }
 }
 

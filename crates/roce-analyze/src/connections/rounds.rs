@@ -91,7 +91,14 @@ fn on_timeout(this: &mut Direction, back: &mut Direction, seen: &Seen, was_lost:
         let trouble = this.trouble();
         trouble.lost_after = trouble.lost_after.saturating_add(1);
         trouble.proofs.note(Event::LostAfterCapture, seen.frame);
-        this.arrived = if seen.psn.is_before(this.answered) { this.answered } else { seen.psn };
+        let certain = if seen.psn.is_before(this.answered) { this.answered } else { seen.psn };
+        // Had one arrived behind a lost one, there were a NAK. So the first that is to be answered
+        // did not arrive, and those before it did; unless the responder had said NAK already.
+        this.arrived = if this.has(flag::NAKED) || this.first_due.is_before(certain) {
+            certain
+        } else {
+            this.first_due
+        };
         drop_pending(this, back, seen);
     }
 }
@@ -133,7 +140,9 @@ fn resolve_response_holes(back: &mut Direction, seen: &Seen) {
         let wanted = u64::from(wanted.min(hole.len));
         let had = u64::from(hole.len).saturating_sub(wanted);
         if !hole.is_sure {
-            lost.lost_either = lost.lost_either.saturating_add(wanted);
+            // Only what the requester begins with is what it missed, for certain.
+            let is_first = hole.contains(seen.psn);
+            lost.lost_either = lost.lost_either.saturating_add(u64::from(is_first));
             continue;
         }
         lost.lost_before = lost.lost_before.saturating_add(wanted);

@@ -34,6 +34,8 @@ pub struct Totals {
     pub icrc: [u64; 3],
     /// Packets with data by ECN codepoint: Not-ECT, ECT(1), ECT(0), CE.
     pub data_ecn: [u64; 4],
+    /// The number of the last frame.
+    pub last_frame: u64,
     /// First and last time, in nanoseconds.
     pub times: Option<(u64, u64)>,
     /// The largest frame seen, of any kind, in bytes on the wire.
@@ -65,10 +67,52 @@ pub struct PfcPriority {
     pub quanta: u64,
     /// The most pause frames in one second.
     pub peak_per_second: u64,
+    /// The longest time without a break in which it was paused again before the pause was over, in
+    /// nanoseconds.
+    pub longest_ns: u64,
+    /// How many frames that took.
+    pub longest_frames: u64,
     /// The first ten frames.
     pub frames: Vec<u64>,
+    pub(super) run: Option<PauseRun>,
     pub(super) second: u64,
     pub(super) in_second: u64,
+}
+
+/// Pauses of one priority that follow one another without a break.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PauseRun {
+    first: u64,
+    last: u64,
+    /// When the last pause ends, at the slowest link speed that is usual.
+    until: u64,
+    frames: u64,
+}
+
+/// One quantum of 512 bit times at 25 Gbit/s, in hundredths of a nanosecond. Faster links pause for
+/// less, so a run is never taken for longer than it may be.
+const QUANTUM: u64 = 2048;
+
+impl PfcPriority {
+    /// A frame pauses the priority, or lets it go on when `quanta` is 0.
+    pub(super) fn follow(&mut self, quanta: u16, time: u64) {
+        if quanta == 0 {
+            self.run = None;
+            return;
+        }
+        let until = time.saturating_add(u64::from(quanta).saturating_mul(QUANTUM) / 100);
+        let run = match self.run {
+            Some(run) if time <= run.until => {
+                PauseRun { last: time, until, frames: run.frames.saturating_add(1), ..run }
+            }
+            _ => PauseRun { first: time, last: time, until, frames: 1 },
+        };
+        let length = run.last.saturating_sub(run.first);
+        if length > self.longest_ns {
+            (self.longest_ns, self.longest_frames) = (length, run.frames);
+        }
+        self.run = Some(run);
+    }
 }
 
 /// The packets of one host with a bad ICRC.

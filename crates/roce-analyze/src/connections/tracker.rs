@@ -7,6 +7,7 @@ use roce_wire::{Content, Frame, IcrcFault, IcrcState, Net, Packet, Pfc, Qpn, Rej
 use super::cm_track::CmTable;
 use super::connection::Conn;
 use super::key::FlowKey;
+use super::merge;
 use super::outcome;
 use super::pairing::Unpaired;
 use super::report::{Connection, Evicted, Report};
@@ -121,6 +122,7 @@ impl Tracker {
     ) {
         let totals = &mut self.totals;
         totals.frames = totals.frames.saturating_add(1);
+        totals.last_frame = number;
         totals.cut_frames = totals.cut_frames.saturating_add(u64::from(frame.is_cut()));
         let len = u64::try_from(frame.wire_len()).unwrap_or(u64::MAX);
         totals.largest_frame = totals.largest_frame.max(len);
@@ -355,7 +357,13 @@ impl Tracker {
     /// A connection is over: what is left of it is its report.
     pub(super) fn retire(&mut self, conn: Conn) {
         self.cm.forget(&conn);
-        self.finished.push_back(outcome::report(conn, self.totals.times));
+        self.finished.push_back(outcome::report(conn, self.end()));
+    }
+
+    /// Where the capture is now.
+    fn end(&self) -> outcome::CaptureEnd {
+        let time = self.totals.times.map(|(_, last)| last);
+        outcome::CaptureEnd { time, frame: self.totals.last_frame }
     }
 
     /// Whatever is about to be added, there is room for it.
@@ -397,10 +405,11 @@ impl Tracker {
     /// What was found.
     #[must_use]
     pub fn finish(mut self) -> Report {
-        let times = self.totals.times;
+        let end = self.end();
         let mut connections: Vec<Connection> = self.finished.into();
-        connections.extend(self.table.drain().map(|conn| outcome::report(conn, times)));
-        connections.sort_unstable_by_key(|conn| conn.id);
+        connections.extend(self.table.drain().map(|conn| outcome::report(conn, end)));
+        merge::datagrams(&mut connections);
+        connections.sort_unstable_by_key(|conn| (conn.first_frame, conn.id));
         // Flows that turned out to be the other direction of a connection leave gaps.
         for (id, connection) in (1..).zip(&mut connections) {
             connection.id = id;
@@ -436,6 +445,9 @@ fn count_pfc(totals: &mut Totals, pfc: &Pfc, number: u64, time: Option<u64>) {
             continue;
         }
         list(&mut priority.frames, number);
+        if let Some(time) = time {
+            priority.follow(quanta, time);
+        }
         if quanta == 0 {
             priority.resumes = priority.resumes.saturating_add(1);
             continue;

@@ -77,7 +77,8 @@ fn flow_control(report: &Report, policy: &Policy, found: &mut Collector) {
         found.add("pause-in-use", "capture", totals.pause, totals.pause_frames.iter().copied());
     }
     for (number, priority) in totals.pfc_priorities.iter().enumerate() {
-        if priority.peak_per_second < policy.pfc_storm_per_second {
+        let is_long = priority.longest_ns >= policy.pfc_storm_ns;
+        if !is_long && priority.peak_per_second < policy.pfc_storm_per_second {
             continue;
         }
         let frames = priority.frames.iter().copied();
@@ -85,6 +86,7 @@ fn flow_control(report: &Report, policy: &Policy, found: &mut Collector) {
         if let Some(finding) = found.add("pfc-storm", subject, priority.pauses, frames) {
             finding.sum("peak_per_second", priority.peak_per_second);
             finding.sum("quanta", priority.quanta);
+            finding.sum("longest_ns", priority.longest_ns);
             if let Some(nanos) = policy.link_speed.and_then(|speed| paused(priority.quanta, speed))
             {
                 finding.sum("asked_ns", nanos);

@@ -22,6 +22,8 @@ pub struct Policy {
     pub link_speed: Option<u64>,
     /// Pause frames of one priority in one second from which on it is a storm.
     pub pfc_storm_per_second: u64,
+    /// Nanoseconds without a break for which a priority is paused from which on it is a storm.
+    pub pfc_storm_ns: u64,
     /// RNR NAKs of a connection for each hundred messages from which on it is a storm.
     pub rnr_storm_percent: u64,
     /// Connections between two hosts from which on their UDP source ports are compared.
@@ -38,6 +40,7 @@ impl Default for Policy {
             cnp_pcp: 6,
             link_speed: None,
             pfc_storm_per_second: 1_000,
+            pfc_storm_ns: 2_000_000,
             rnr_storm_percent: 10,
             entropy_connections: 8,
         }

@@ -1,7 +1,7 @@
 //! Connections that did not come up, and versions that do not go together.
 
 use roce_wire::{Addr, Carrier, Version};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::collect::{Collector, name, way};
 use crate::connections::{Connection, Exchange, Outcome, Report};
@@ -96,29 +96,52 @@ fn rejected(connection: &Connection, cm: &Exchange, found: &mut Collector) {
     }
 }
 
+/// The first connection of each version.
+type ByVersion<'r> = [Option<&'r Connection>; 2];
+
 fn mixed_versions(report: &Report, found: &mut Collector) {
-    let mut pairs: HashMap<(Addr, Addr), [Option<&Connection>; 2]> = HashMap::new();
-    for connection in &report.connections {
-        let Some(version) = connection.carrier.version() else { continue };
+    let mut pairs: HashMap<(Addr, Addr), ByVersion<'_>> = HashMap::new();
+    let mut hosts: HashMap<Addr, ByVersion<'_>> = HashMap::new();
+    // A v2 request to a v1 host has its own finding.
+    for connection in report.connections.iter().filter(|c| c.outcome != Outcome::Unanswered) {
         let (a, b) = (connection.a.addr, connection.b.addr);
-        let [v1, v2] = pairs.entry((a.min(b), a.max(b))).or_default();
-        let slot = if version == Version::V1 { v1 } else { v2 };
-        slot.get_or_insert(connection);
-    }
-    let mut mixed: Vec<_> = pairs
-        .into_iter()
-        .filter_map(|((a, b), [v1, v2])| Some((a, b, v1?, v2?)))
-        // A v2 request to a v1 host has its own finding.
-        .filter(|(.., v1, v2)| {
-            [v1, v2].iter().all(|connection| connection.outcome != Outcome::Unanswered)
-        })
-        .collect();
-    mixed.sort_by_key(|(.., v1, v2)| v1.first_frame.min(v2.first_frame));
-    for (a, b, v1, v2) in mixed {
-        let frames = [v1.first_frame, v2.first_frame];
-        if let Some(finding) = found.add("mixed-versions", format!("{a} - {b}"), 1, frames) {
-            finding.say("v1", name(v1));
-            finding.say("v2", name(v2));
+        note(pairs.entry((a.min(b), a.max(b))).or_default(), connection);
+        for host in [a, b] {
+            note(hosts.entry(host).or_default(), connection);
         }
+    }
+    let mut told = HashSet::new();
+    for ((a, b), v1, v2) in both(pairs) {
+        told.extend([a, b]);
+        say(format!("{a} - {b}"), v1, v2, found);
+    }
+    for (host, v1, v2) in both(hosts).into_iter().filter(|(host, ..)| !told.contains(host)) {
+        say(host.to_string(), v1, v2, found);
+    }
+}
+
+fn note<'r>(by_version: &mut ByVersion<'r>, connection: &'r Connection) {
+    let [v1, v2] = by_version;
+    let slot = match connection.carrier.version() {
+        Some(Version::V1) => v1,
+        Some(Version::V2) => v2,
+        None => return,
+    };
+    slot.get_or_insert(connection);
+}
+
+/// Those with both versions, in the order of the frames.
+fn both<'r, K>(map: HashMap<K, ByVersion<'r>>) -> Vec<(K, &'r Connection, &'r Connection)> {
+    let mut mixed: Vec<_> =
+        map.into_iter().filter_map(|(key, [v1, v2])| Some((key, v1?, v2?))).collect();
+    mixed.sort_by_key(|(_, v1, v2)| (v1.id, v2.id));
+    mixed
+}
+
+fn say(subject: String, v1: &Connection, v2: &Connection, found: &mut Collector) {
+    let frames = [v1.first_frame, v2.first_frame];
+    if let Some(finding) = found.add("mixed-versions", subject, 1, frames) {
+        finding.say("v1", name(v1));
+        finding.say("v2", name(v2));
     }
 }

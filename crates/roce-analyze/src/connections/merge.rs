@@ -1,0 +1,45 @@
+//! Datagrams and the resolution of the service that they go to.
+
+use std::collections::HashMap;
+
+use roce_wire::{Addr, Service};
+
+use super::report::Connection;
+
+/// A datagram service: who asks, who serves, and the queue pair that serves.
+type Key = (Addr, Addr, u32);
+
+/// Resolution of a service and the datagrams that go to what it named are one connection.
+pub(super) fn datagrams(connections: &mut Vec<Connection>) {
+    let mut resolved: HashMap<Key, usize> = HashMap::new();
+    for (at, connection) in connections.iter().enumerate() {
+        let is_sidr = connection.cm.as_ref().is_some_and(|cm| cm.is_sidr);
+        if let (true, Some(qpn)) = (is_sidr && connection.packets() == 0, connection.b.qpn) {
+            resolved.entry((connection.a.addr, connection.b.addr, qpn)).or_insert(at);
+        }
+    }
+    if resolved.is_empty() {
+        return;
+    }
+    let flows = connections
+        .iter()
+        .enumerate()
+        .filter(|(_, connection)| connection.service == Service::Ud && connection.cm.is_none());
+    let pairs: Vec<(usize, usize)> = flows
+        .filter_map(|(at, flow)| {
+            let key = (flow.a.addr, flow.b.addr, flow.b.qpn?);
+            Some((at, resolved.remove(&key)?))
+        })
+        .collect();
+    let mut gone = Vec::new();
+    for (flow, resolution) in pairs {
+        let Some(asked) = connections.get_mut(resolution) else { continue };
+        let (cm, first) = (asked.cm.take(), (asked.first_frame, asked.first_ns));
+        gone.push(asked.id);
+        if let Some(flow) = connections.get_mut(flow) {
+            flow.cm = cm;
+            (flow.first_frame, flow.first_ns) = first;
+        }
+    }
+    connections.retain(|connection| !gone.contains(&connection.id));
+}
