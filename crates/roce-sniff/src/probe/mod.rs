@@ -36,6 +36,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[command(after_help = "\
 Needs no RDMA device on this host, only root or CAP_NET_RAW. A REJ shows as well as a REP that the
 host speaks RoCE; a connection that is accepted is refused or ended, so nothing is left open there.
+A server that serves one connection and ends, such as `rping -s`, may take the probe for it.
 
 Examples:
   roce-sniff probe 10.0.0.2                  does 10.0.0.2 speak RoCE v2?

@@ -72,9 +72,9 @@ impl Way {
             bail!("{ip} is link-local: name the interface with -i, or as {ip}%eth0");
         }
         let mut netlink = RouteNetlink::open()?;
-        let route = netlink
-            .route(ip, by.map(|interface| interface.index))
-            .with_context(|| format!("no route to {ip}"))?;
+        let route = netlink.route(ip, by.map(|interface| interface.index)).with_context(|| {
+            format!("no route to {ip}; see `ip route get {ip}`, or name an interface with -i")
+        })?;
         let Some(route) = route else { bail!("no route to {ip}") };
         check_kind(ip, &route)?;
         let Some(interface) = interfaces.iter().find(|one| one.index == route.interface) else {

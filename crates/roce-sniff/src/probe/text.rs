@@ -218,10 +218,22 @@ fn advice(report: &Report) -> Option<String> {
         ),
         Answer::Unreachable(_) => None,
         _ if report.answers(Version::V2) || report.answers(Version::V1) => None,
-        _ => Some(format!(
-            "Silence means: no RDMA device there, one without this version{}, its port down, or a \
-             firewall that drops UDP port 4791.",
-            if report.asked.len() == 1 { " (try --v1)" } else { "" }
-        )),
+        _ => Some(silence(report)),
     }
+}
+
+fn silence(report: &Report) -> String {
+    let try_v1 = if report.asked.len() == 1 { " (try --v1)" } else { "" };
+    let mut text = format!(
+        "Silence means: no RDMA device there, one without this version{try_v1}, its port down, or \
+         a firewall that drops UDP port 4791."
+    );
+    if report.way.ip.is_ipv6() {
+        // RFC 8200, section 8.1: such datagrams are discarded.
+        text.push_str(
+            " A host without RoCE says nothing over IPv6, where UDP without a checksum, as RoCE \
+             sends it, is dropped; over IPv4 its kernel would answer with ICMP.",
+        );
+    }
+    text
 }

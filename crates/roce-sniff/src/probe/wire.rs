@@ -214,3 +214,6 @@ pub(crate) fn wait(pause: Duration, stop: &Stop) {
         std::thread::sleep(pause.saturating_sub(start.elapsed()).min(Duration::from_millis(50)));
     }
 }
+
+#[cfg(test)]
+mod tests;
