@@ -3,12 +3,14 @@
 use roce_wire::{Carrier, Service};
 
 use super::connection::Conn;
-use super::direction::{Direction, SECOND_UNIT, Times, Trouble, flag};
+use super::direction::{Direction, Times, flag};
 use super::proof::{Event, Proofs};
+use super::rate::SECOND_UNIT;
 use super::report::{
     Connection, DirectionReport, EcnReport, End, Loss, Messages, Naks, Outcome, Retransmissions,
 };
 use super::timing::Percentiles;
+use super::trouble::Trouble;
 
 /// How long an answer may take before its absence is told, in nanoseconds. Longer than the usual
 /// local ACK timeouts.

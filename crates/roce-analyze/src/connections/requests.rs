@@ -7,11 +7,13 @@
 
 use roce_wire::{Psn, Service};
 
-use super::direction::{Direction, Open, Pending, flag};
+use super::direction::{Direction, flag};
 use super::holes::Hole;
+use super::messages::{MAX_DMA_LEN, account, check_length, follow_message};
 use super::pmtu::{Pmtu, span_of};
 use super::proof::Event;
 use super::seen::{Kind, Place, Seen};
+use super::waiting::Pending;
 
 /// A PSN farther away than this has nothing to do with the stream, in PSNs.
 pub(super) const WINDOW: i32 = 1 << 16;
@@ -19,8 +21,6 @@ pub(super) const WINDOW: i32 = 1 << 16;
 const LATE: u64 = 10_000_000;
 /// How far apart the two copies of one frame may be when only time tells, in nanoseconds.
 const COPY: u64 = 500_000;
-/// The largest DMA length the standard allows, in bytes.
-const MAX_DMA_LEN: u32 = 1 << 31;
 
 /// Whether the packet belongs to what came before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -342,96 +342,4 @@ fn end_round(this: &mut Direction) {
     let count = if whole { &mut trouble.go_back_n } else { &mut trouble.selective };
     *count = count.saturating_add(1);
     this.set(flag::IN_ROUND, false);
-}
-
-/// Holds the packet to the one before: messages are First, Middle …, Last, or Only.
-#[inline]
-fn follow_message(this: &mut Direction, seen: &Seen, contiguous: bool) {
-    let known = contiguous && !this.has(flag::MESSAGE_UNKNOWN);
-    let is_write = seen.kind == Kind::Write;
-    if known {
-        let open = this.has(flag::MESSAGE_OPEN);
-        let same = this.has(flag::MESSAGE_IS_WRITE) == is_write;
-        if open == seen.place.begins() || (open && !same) {
-            let trouble = this.trouble();
-            trouble.sequence_errors = trouble.sequence_errors.saturating_add(1);
-            trouble.proofs.note(Event::OpcodeSequence, seen.frame);
-        }
-    }
-    this.set(flag::MESSAGE_UNKNOWN, false);
-    this.set(flag::MESSAGE_OPEN, !seen.place.ends());
-    this.set(flag::MESSAGE_IS_WRITE, is_write);
-}
-
-/// Counts what is seen for the first time.
-#[inline]
-fn account(this: &mut Direction, seen: &Seen, span: u32, is_repeated: bool) {
-    this.goodput = this.goodput.saturating_add(u64::from(seen.payload));
-    let (slot, bytes) = match seen.kind {
-        Kind::Send => (0, seen.payload),
-        Kind::Write => (1, seen.payload),
-        Kind::Read => (2, seen.dma_len.filter(|len| *len <= MAX_DMA_LEN).unwrap_or(0)),
-        Kind::Atomic => (3, 8),
-        _ => (4, 0),
-    };
-    this.message_bytes = this.message_bytes.saturating_add(u64::from(bytes));
-    if seen.place.ends()
-        && let Some(count) = this.messages.get_mut(slot)
-    {
-        *count = count.saturating_add(1);
-    }
-    if matches!(seen.service, Service::Rc | Service::Xrc)
-        && let Some(time) = seen.time
-    {
-        open_message(this, seen, span, (time, bytes, is_repeated));
-    }
-}
-
-#[inline]
-fn open_message(
-    this: &mut Direction,
-    seen: &Seen,
-    span: u32,
-    (time, bytes, is_repeated): (u64, u32, bool),
-) {
-    let end = seen.psn.add(span);
-    if seen.kind != Kind::Read {
-        let (now, most) = &mut this.in_flight;
-        *now = now.saturating_add(bytes);
-        *most = (*most).max(*now);
-    }
-    if seen.place.begins() {
-        this.open.push(Open {
-            end,
-            bytes,
-            first_time: time,
-            sending: 0,
-            is_whole: seen.place.ends(),
-            is_repeated,
-            is_read: seen.kind == Kind::Read,
-            wants_data: seen.kind.has_data_response(),
-        });
-    } else if let Some(open) = this.open.iter_mut().find(|open| open.end == seen.psn) {
-        open.end = end;
-        open.bytes = open.bytes.saturating_add(bytes);
-        open.sending = u32::try_from(time.saturating_sub(open.first_time)).unwrap_or(u32::MAX);
-        open.is_whole |= seen.place.ends();
-        open.is_repeated |= is_repeated;
-    }
-}
-
-/// Payloads that no responder takes (IBA C9-92, C9-94).
-#[inline]
-fn check_length(this: &mut Direction, pmtu: Pmtu, seen: &Seen) {
-    let Some(pmtu) = pmtu.seen() else { return };
-    let wrong = match seen.place {
-        Place::Last => seen.payload == 0 || seen.payload > pmtu,
-        Place::Only => seen.payload > pmtu || seen.dma_len.is_some_and(|len| len > MAX_DMA_LEN),
-        Place::First | Place::Middle => false,
-    };
-    if wrong {
-        let trouble = this.trouble();
-        trouble.length_errors = trouble.length_errors.saturating_add(1);
-        trouble.proofs.note(Event::Length, seen.frame);
-    }
 }

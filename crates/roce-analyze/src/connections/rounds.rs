@@ -2,9 +2,10 @@
 
 use roce_wire::Psn;
 
-use super::direction::{Direction, OpenNak, flag};
+use super::direction::{Direction, flag};
 use super::proof::Event;
 use super::seen::Seen;
+use super::trouble::OpenNak;
 
 /// A retransmission begins with `seen`; `was_lost` says that its original is missing at the
 /// capture, so that the place of the loss is known.

@@ -11,9 +11,8 @@ use super::merge;
 use super::outcome;
 use super::pairing::Unpaired;
 use super::report::{Connection, Evicted, Report};
-use super::requests::Fit;
 use super::seen::Seen;
-use super::table::{At, Table};
+use super::table::Table;
 use super::timing::Budget;
 use super::totals::{BadIcrc, Totals, list};
 use super::unreachable;
@@ -75,14 +74,14 @@ const MAX_BAD_HOSTS: usize = 64;
 #[derive(Debug)]
 pub struct Tracker {
     config: Config,
-    table: Table,
-    unpaired: Unpaired,
+    pub(super) table: Table,
+    pub(super) unpaired: Unpaired,
     cm: CmTable,
     /// Those that are over, whose numbers may be used again.
     finished: VecDeque<Connection>,
-    totals: Totals,
+    pub(super) totals: Totals,
     evicted: Evicted,
-    budget: Budget,
+    pub(super) budget: Budget,
     next_id: u64,
 }
 
@@ -241,111 +240,6 @@ impl Tracker {
             list(&mut self.totals.wrong_gsi_q_key, seen.frame);
         }
         self.connection_manager(packet, key, seen);
-    }
-
-    /// A packet of a connection.
-    #[inline]
-    fn flow(&mut self, key: FlowKey, seen: &Seen) {
-        let at = match self.table.find(&key) {
-            Some(at) => at,
-            None => match self.new_flow(key, seen) {
-                Some(at) => at,
-                None => return,
-            },
-        };
-        let Some(conn) = self.table.get_mut(at.slot()) else { return };
-        let fit = if conn.must_pair(seen) {
-            let at = self.try_to_pair(at, seen);
-            let conn = self.table.get_mut(at.slot());
-            (at, conn.map_or(Fit::Yes, |conn| conn.observe(at.dir(), seen, &mut self.budget)))
-        } else {
-            (at, conn.observe(at.dir(), seen, &mut self.budget))
-        };
-        if let (at, Fit::Anew) = fit {
-            self.begin_anew(at, seen);
-        }
-        self.totals.connection_packets = self.totals.connection_packets.saturating_add(1);
-    }
-
-    /// A flow of which nothing was seen before.
-    #[cold]
-    fn new_flow(&mut self, key: FlowKey, seen: &Seen) -> Option<At> {
-        if seen.icrc == IcrcState::Bad && !seen.is_known_fault {
-            // Its numbers may be what is wrong.
-            let count = &mut self.totals.icrc_bad_elsewhere;
-            *count = count.saturating_add(1);
-            return None;
-        }
-        let there = key.datagram_back().and_then(|back| self.table.find(&back));
-        if let Some(back) = there {
-            return self.complete_datagram(key, back);
-        }
-        self.make_room();
-        let id = self.take_id();
-        let slot = self.table.add(Conn::new(id, [Some(key), None], seen.service));
-        let Some(slot) = slot else {
-            self.totals.refused = self.totals.refused.saturating_add(1);
-            return None;
-        };
-        self.unpaired.add(key.hosts(), slot);
-        self.table.find(&key)
-    }
-
-    #[cold]
-    fn try_to_pair(&mut self, at: At, seen: &Seen) -> At {
-        let Some(pair) = self.unpaired.find(&self.table, at, seen) else { return at };
-        // The one that was there first keeps its number.
-        let (first, second) = if pair.is_older(&self.table, at.slot()) {
-            (pair.slot, at.slot())
-        } else {
-            (at.slot(), pair.slot)
-        };
-        let hosts = self.table.get(first).and_then(|conn| conn.dirs[0].key).map(|k| k.hosts());
-        if let Some(hosts) = hosts {
-            self.unpaired.remove(&hosts, first);
-            self.unpaired.remove(&hosts, second);
-        }
-        let Some(taken) = self.table.remove(second) else { return at };
-        let Some(conn) = self.table.get_mut(first) else { return at };
-        let [taken, _] = taken.dirs;
-        let key = taken.key;
-        conn.dirs[1] = taken;
-        conn.pairing = Some((pair.by, pair.confidence));
-        self.table.enter(first, 1);
-        key.filter(|_| second == at.slot())
-            .and_then(|key| self.table.find(&key))
-            .unwrap_or_else(|| At::new(first, 0).unwrap_or(at))
-    }
-
-    /// The way back of a datagram flow.
-    fn complete_datagram(&mut self, key: FlowKey, back: At) -> Option<At> {
-        let conn = self.table.get_mut(back.slot())?;
-        conn.dirs[1].key = Some(key);
-        conn.pairing = Some((super::report::LearnedFrom::Datagram, 100));
-        self.table.enter(back.slot(), 1);
-        self.unpaired.remove(&key.hosts(), back.slot());
-        self.table.find(&key)
-    }
-
-    /// The queue pair of a connection that is over, or far from where it was, is used again.
-    #[cold]
-    fn begin_anew(&mut self, at: At, seen: &Seen) {
-        let Some(old) = self.table.remove(at.slot()) else { return };
-        let keys = [old.dirs[0].key, old.dirs[1].key];
-        let (service, pairing) = (old.service, old.pairing);
-        if let Some(key) = keys[0] {
-            self.unpaired.remove(&key.hosts(), at.slot());
-        }
-        self.retire(old);
-        self.make_room();
-        let id = self.take_id();
-        let mut conn = Conn::new(id, keys, service);
-        conn.pairing = pairing;
-        conn.observe(at.dir(), seen, &mut self.budget);
-        let slot = self.table.add(conn);
-        if let (Some(slot), Some(key), None) = (slot, keys[0], keys[1]) {
-            self.unpaired.add(key.hosts(), slot);
-        }
     }
 
     pub(super) fn take_id(&mut self) -> u64 {

@@ -1,0 +1,131 @@
+//! NAKs: where a packet was lost, a receiver that was not ready, and the end of a connection.
+
+use roce_wire::{NakCode, Psn};
+
+use super::answers::{advance, note_skipped};
+use super::direction::{Direction, flag};
+use super::holes::Hole;
+use super::proof::Event;
+use super::seen::Seen;
+use super::trouble::{MAX_NAKS, OpenNak};
+use super::waiting::Pending;
+
+#[cold]
+pub(super) fn rnr_nak(
+    asked: &mut Direction,
+    this: &mut Direction,
+    seen: &Seen,
+    timer_micros: u32,
+    known: bool,
+) {
+    let trouble = this.trouble();
+    trouble.rnr_naks = trouble.rnr_naks.saturating_add(1);
+    trouble.rnr_timer = Some(timer_micros);
+    trouble.proofs.note(Event::RnrNak, seen.frame);
+    if !known {
+        return;
+    }
+    stop_at(asked, this, seen);
+    let trouble = asked.trouble();
+    trouble.rnr = Some((seen.psn, seen.time));
+    trouble.rnr_tries = match trouble.rnr_tries {
+        Some((psn, tries)) if psn == seen.psn => Some((psn, tries.saturating_add(1))),
+        _ => Some((seen.psn, 1)),
+    };
+}
+
+#[cold]
+pub(super) fn nak(
+    asked: &mut Direction,
+    this: &mut Direction,
+    seen: &Seen,
+    code: NakCode,
+    known: bool,
+) -> Option<NakCode> {
+    let (slot, event) = match code {
+        NakCode::PSN_SEQUENCE_ERROR => (0, Event::NakSequence),
+        NakCode::INVALID_REQUEST => (1, Event::NakInvalidRequest),
+        NakCode::REMOTE_ACCESS_ERROR => (2, Event::NakRemoteAccess),
+        NakCode::REMOTE_OPERATIONAL_ERROR => (3, Event::NakRemoteOperational),
+        _ => (4, Event::NakOther),
+    };
+    let trouble = this.trouble();
+    if let Some(count) = trouble.naks.get_mut(slot) {
+        *count = count.saturating_add(1);
+    }
+    trouble.proofs.note(event, seen.frame);
+    if slot != 0 {
+        return Some(code);
+    }
+    if known {
+        begin_earlier(asked, seen);
+        let waited_for = asked.arrived;
+        stop_at(asked, this, seen);
+        note_sequence_nak(asked, seen, waited_for);
+    }
+    None
+}
+
+/// The responder asks for something before the first request seen: the connection began there,
+/// and the beginning was lost before the capture point.
+fn begin_earlier(asked: &mut Direction, seen: &Seen) {
+    let len = u32::try_from(asked.start.distance_from(seen.psn)).unwrap_or(0);
+    if len == 0 || asked.answered != asked.start {
+        return;
+    }
+    let hole = Hole {
+        start: seen.psn,
+        len,
+        frame: seen.frame,
+        time: seen.time,
+        asked_for: true,
+        is_sure: true,
+    };
+    asked.trouble().request_holes.add(hole);
+    (asked.start, asked.answered, asked.arrived) = (seen.psn, seen.psn, seen.psn);
+}
+
+/// The responder executed everything before this PSN and nothing from it on.
+fn stop_at(asked: &mut Direction, this: &mut Direction, seen: &Seen) {
+    let psn = seen.psn;
+    let before = |pending: &Pending| !pending.is_repeat && !psn.is_before(pending.end);
+    while let Some(skipped) = asked.pending.take(before) {
+        note_skipped(asked, this, seen, &skipped, skipped.end);
+    }
+    asked.pending.retain(|pending| pending.next.is_before(psn));
+    if asked.answered.is_before(psn) {
+        advance(asked, seen, psn, true);
+    }
+    if psn.is_before(asked.arrived) {
+        asked.arrived = psn;
+    }
+    asked.set(flag::NAKED, true);
+}
+
+/// Where the packet was lost that the responder asks for; `waited_for` is what it waits for by
+/// what was captured.
+fn note_sequence_nak(asked: &mut Direction, seen: &Seen, waited_for: Psn) {
+    let psn = seen.psn;
+    let trouble = asked.trouble();
+    if trouble.rnr.is_some_and(|(rnr, _)| rnr == psn) {
+        // It had no room for it: what came behind is out of sequence.
+        return;
+    }
+    let mut loss = None;
+    if trouble.request_holes.ask_for(psn) {
+        // Whether it was lost or late, the packet that fills the hole will tell.
+    } else if trouble.skipped == Some(psn) {
+        trouble.skipped = None;
+        trouble.lost_again = trouble.lost_again.saturating_add(1);
+        trouble.proofs.note(Event::LostBeforeCapture, seen.frame);
+    } else if psn != waited_for || trouble.selective > trouble.go_back_n {
+        // Captured, in order or behind what the responder has kept since.
+        trouble.lost_after = trouble.lost_after.saturating_add(1);
+        loss = Some(seen.frame);
+        trouble.proofs.note(Event::LostAfterCapture, seen.frame);
+    }
+    if trouble.open_naks.len() >= MAX_NAKS {
+        trouble.open_naks.remove(0);
+    }
+    trouble.open_naks.push(OpenNak { psn, loss, is_void: false });
+}

@@ -1,0 +1,84 @@
+//! What only connections with trouble need: counts, gaps, and the frames that prove them.
+
+use roce_wire::Psn;
+
+use super::holes::Holes;
+use super::proof::Proofs;
+use super::timing::Durations;
+
+/// A NAK for a PSN sequence error that was not followed by a retransmission yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OpenNak {
+    pub psn: Psn,
+    /// Its frame, when it was taken for a loss behind the capture point.
+    pub loss: Option<u64>,
+    /// Whether what it asks for was acknowledged since.
+    pub is_void: bool,
+}
+
+/// How many NAKs of one direction are kept.
+pub(super) const MAX_NAKS: usize = 4;
+
+/// What only connections with trouble need.
+#[derive(Default, Debug)]
+pub(super) struct Trouble {
+    pub request_holes: Holes,
+    pub response_holes: Holes,
+    pub proofs: Proofs,
+    /// NAKs that were not followed by a retransmission yet.
+    pub open_naks: Vec<OpenNak>,
+    /// The receiver's RNR NAK that was not followed by a retransmission yet.
+    pub rnr: Option<(Psn, Option<u64>)>,
+    /// PSN and number of transmissions without an answer in between.
+    pub tries: Option<(Psn, u32)>,
+    /// The PSN that was RNR NAKed last, and how often in a row.
+    pub rnr_tries: Option<(Psn, u32)>,
+    pub wild: Option<Psn>,
+    /// Behind the end of the message whose open READ has an unknown number of PSNs.
+    pub unknown_span: Option<(Psn, u32)>,
+    pub retransmitted: u64,
+    pub duplicate_requests: u64,
+    /// Of these, those since the responder last went on.
+    pub unproven_duplicates: u64,
+    pub duplicate_frame_requests: u64,
+    pub duplicate_frames: u64,
+    pub out_of_order: u64,
+    pub max_reorder_depth: u32,
+    /// Packets that overtook one another behind the capture point.
+    pub reordered_after: u64,
+    pub lost_before: u64,
+    pub lost_after: u64,
+    /// Responses that were asked for again while the request before may have been lost.
+    pub lost_either: u64,
+    /// Retransmitted packets that were lost before the capture, as far as that is proven.
+    pub lost_again: u64,
+    /// What was passed over in the retransmission that goes on.
+    pub skipped: Option<Psn>,
+    pub not_captured: u64,
+    /// Missing, and it is not known where they went.
+    pub lost_somewhere: u64,
+    pub rounds_nak: u32,
+    pub rounds_gap: u32,
+    pub rounds_rnr: u32,
+    pub rounds_timeout: u32,
+    /// Retransmissions that went on to the end of what had been sent, and those that did not.
+    pub go_back_n: u32,
+    pub selective: u32,
+    pub naks: [u32; 5],
+    pub rnr_naks: u32,
+    /// The timer of the last one, in microseconds.
+    pub rnr_timer: Option<u32>,
+    pub rnr_stall: u64,
+    pub duplicate_acks: u32,
+    pub ghosts: u32,
+    pub sequence_errors: u32,
+    pub length_errors: u32,
+    pub p_key_changes: u32,
+    pub icrc_bad: u32,
+    pub cnps: u32,
+    pub ecn_ce_acks: u32,
+    pub ecn_ce_cnps: u32,
+    /// When the first CE arrived that no CNP has answered yet.
+    pub ce_since: Option<u64>,
+    pub cnp_delay: Durations,
+}
