@@ -80,8 +80,8 @@ pub(crate) struct Outcome {
     pub(crate) requests: u32,
     /// From the first request to the answer; absent when there was none.
     pub(crate) after: Option<Duration>,
-    /// The time that the server asked for with an MRA.
-    pub(crate) mra: Option<CmTimeout>,
+    /// The time that the server asked for with an MRA, and how soon it did.
+    pub(crate) mra: Option<(CmTimeout, Duration)>,
     pub(crate) ending: Option<Ending>,
 }
 
@@ -119,7 +119,7 @@ pub(crate) struct Exchange {
     requests: u32,
     first_request: Option<Moment>,
     after: Option<Duration>,
-    mra: Option<CmTimeout>,
+    mra: Option<(CmTimeout, Duration)>,
     answer: Option<Answer>,
     leaving: u32,
     first_dreq: Option<Moment>,
@@ -267,8 +267,8 @@ impl Exchange {
             State::Waiting { limit, .. } => limit,
             _ => return,
         };
-        self.note_time(moment);
-        self.mra = Some(timeout);
+        let after = self.since_request(moment);
+        self.mra.get_or_insert((timeout, after));
         let until = moment.at.saturating_add(timeout.duration()).min(limit);
         self.state = State::Waiting { until, limit };
     }
@@ -276,7 +276,7 @@ impl Exchange {
     fn take_rep(&mut self, rep: &Rep, moment: Moment) {
         match self.state {
             State::Asking { .. } | State::Waiting { .. } => {
-                self.note_time(moment);
+                self.after = Some(self.since_request(moment));
                 self.answer = Some(Answer::Rep(Box::new(*rep)));
                 self.state = if self.manner.complete {
                     State::Leaving { next: moment.at }
@@ -301,7 +301,7 @@ impl Exchange {
 
     fn take_rej(&mut self, rej: &Rej, moment: Moment) {
         if matches!(self.state, State::Asking { .. } | State::Waiting { .. }) {
-            self.note_time(moment);
+            self.after = Some(self.since_request(moment));
             self.answer = Some(Answer::Rej(Box::new(*rej)));
         }
         // After a REP it means that the server has given up by itself.
@@ -330,7 +330,7 @@ impl Exchange {
     /// troubles may pass, so the remaining tries are still made.
     pub(crate) fn take_icmp(&mut self, unreachable: Unreachable, moment: Moment) {
         if let State::Asking { .. } = self.state {
-            self.note_time(moment);
+            self.after = Some(self.since_request(moment));
             self.answer = Some(Answer::Unreachable(unreachable));
             if unreachable.is_port {
                 self.state = State::Over;
@@ -338,12 +338,8 @@ impl Exchange {
         }
     }
 
-    /// The time from the first request to the first answer of any kind.
-    fn note_time(&mut self, moment: Moment) {
-        // What ICMP said before does not count when something better comes.
-        if self.after.is_none() || matches!(self.answer, Some(Answer::Unreachable(_))) {
-            self.after = self.first_request.map(|sent| sent.until(moment));
-        }
+    fn since_request(&self, moment: Moment) -> Duration {
+        self.first_request.map_or(Duration::ZERO, |sent| sent.until(moment))
     }
 
     fn rep(&self) -> Option<&Rep> {
@@ -364,7 +360,7 @@ impl Exchange {
         Outcome {
             answer: self.answer.clone().unwrap_or(Answer::Silence),
             requests: self.requests,
-            after: self.after,
+            after: self.after.or(self.mra.map(|(_, after)| after)),
             mra: self.mra,
             ending,
         }

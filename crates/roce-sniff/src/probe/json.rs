@@ -40,7 +40,7 @@ struct AskedObject {
     #[serde(skip_serializing_if = "Option::is_none")]
     after_ns: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    mra_ns: Option<u64>,
+    mra: Option<MraObject>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<u16>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,6 +59,12 @@ struct AskedObject {
     hop_limit: Option<u8>,
     #[serde(skip_serializing_if = "Option::is_none")]
     dscp: Option<u8>,
+}
+
+#[derive(Serialize)]
+struct MraObject {
+    service_timeout_ns: u64,
+    after_ns: u64,
 }
 
 #[derive(Serialize)]
@@ -178,7 +184,10 @@ fn asked(report: &Report, asked: &Asked) -> AskedObject {
         requests: outcome.requests,
         udp_src_port: asked.offer.udp_src_port,
         after_ns: outcome.after.map(nanos),
-        mra_ns: outcome.mra.map(|time| nanos(time.duration())),
+        mra: outcome.mra.map(|(time, after)| MraObject {
+            service_timeout_ns: nanos(time.duration()),
+            after_ns: nanos(after),
+        }),
         reason,
         reason_text,
         rep,

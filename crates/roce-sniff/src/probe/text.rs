@@ -86,7 +86,7 @@ fn asked(out: &mut impl Write, report: &Report, asked: &Asked, width: usize) -> 
     if let Some(carried) = asked.carried {
         let mut facts = vec![format!("GID {}", carried.gid)];
         facts.extend(carried.src_mac.map(|mac| format!("from MAC {mac}")));
-        facts.extend(carried.hop_limit.map(|hops| format!("TTL {hops}")));
+        facts.extend(carried.hop_limit.map(|hops| format!("hop limit {hops}")));
         facts.extend(carried.traffic_class.map(|class| format!("DSCP {}", class >> 2)));
         facts.extend(carried.udp_src_port.map(|port| format!("UDP source port {port}")));
         line(out, "answer", &facts.join(", "), width)?;
@@ -108,7 +108,10 @@ fn answer(outcome: &Outcome) -> String {
         Answer::Silence => "silence".to_owned(),
     };
     let waited = match outcome.mra {
-        Some(time) => format!(", it had asked for {time} with MRA"),
+        Some((time, after)) if matches!(outcome.answer, Answer::Rep(_) | Answer::Rej(_)) => {
+            format!(", after it had asked for {time} (MRA) within {}", millis(after))
+        }
+        Some((time, _)) => format!(", though it asked for {time}"),
         None => String::new(),
     };
     format!("{what}, {requests}{waited}")
@@ -206,6 +209,9 @@ fn advice(report: &Report) -> Option<String> {
                 .to_owned(),
         );
     }
+    if report.answers(Version::V2) || report.answers(Version::V1) {
+        return None;
+    }
     let answers = report.asked.iter().map(|asked| &asked.outcome.answer);
     let mut unanswered =
         answers.filter(|answer| matches!(answer, Answer::Silence | Answer::Unreachable(_)));
@@ -213,11 +219,10 @@ fn advice(report: &Report) -> Option<String> {
         Answer::Unreachable(error) if error.is_port => Some(
             "The host's kernel got the datagrams, so nothing there takes RoCE v2: no soft-RoCE, \
              and no adapter with RoCE v2 on that interface. An adapter with v1 alone looks like \
-             this, too: try --v1."
+             this, too: `--v1` asks it."
                 .to_owned(),
         ),
         Answer::Unreachable(_) => None,
-        _ if report.answers(Version::V2) || report.answers(Version::V1) => None,
         _ => Some(silence(report)),
     }
 }

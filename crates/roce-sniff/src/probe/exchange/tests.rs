@@ -155,7 +155,9 @@ fn a_server_that_asks_for_time_gets_it_within_limits() {
     patient.receive(&parse(&said(CmAttribute::Rep)), at(7_500));
     assert_eq!(names(&all(&mut patient, 7_500)), ["RTU", "DREQ"]);
     assert!(matches!(patient.outcome().answer, Answer::Rep(_)));
-    assert_eq!(patient.outcome().mra.unwrap().to_string(), "68.7 s");
+    let (asked, when) = patient.outcome().mra.unwrap();
+    assert_eq!((asked.to_string().as_str(), when), ("68.7 s", Duration::from_millis(500)));
+    assert_eq!(patient.outcome().after, Some(Duration::from_millis(7_500)));
     // It asked for 68.7 s; 10 s are enough, and a second MRA does not add to them.
     exchange.receive(&parse(&said(CmAttribute::Mra)), at(9_500));
     assert!(all(&mut exchange, 10_499).is_empty());
