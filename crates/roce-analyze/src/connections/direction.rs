@@ -90,8 +90,8 @@ pub(super) struct Direction {
     pub acks: u32,
     /// By ECN codepoint, of packets with data.
     pub ecn: [u32; 4],
-    /// One bit for each DSCP: of data, of acknowledgements, of CNPs.
-    pub dscps: [u64; 3],
+    /// One bit for each DSCP: of packets with data, of CNPs.
+    pub dscps: [u64; 2],
     pub max_idle: u64,
     recent: [(u32, u32); RECENT],
     recent_at: u8,
@@ -146,7 +146,7 @@ impl Direction {
             messages: [0; 5],
             acks: 0,
             ecn: [0; 4],
-            dscps: [0; 3],
+            dscps: [0; 2],
             max_idle: 0,
             recent: [(0, 0); RECENT],
             recent_at: 0,
@@ -232,24 +232,23 @@ impl Direction {
     #[inline]
     fn count_marks(&mut self, seen: &Seen) {
         if let Some(class) = seen.traffic_class {
-            let kind = match seen.kind {
-                Kind::Cnp => 2,
-                _ if seen.is_data() => 0,
-                _ => 1,
-            };
-            if let Some(set) = self.dscps.get_mut(kind) {
-                *set |= 1u64 << (class >> 2);
-            }
+            let [data, cnps] = &mut self.dscps;
+            let bit = 1u64 << (class >> 2);
             let ecn = Ecn::from_tos(class);
-            if kind == 0 {
+            if seen.is_data() {
+                *data |= bit;
                 if let Some(count) = self.ecn.get_mut(usize::from(ecn.bits())) {
                     *count = count.saturating_add(1);
                 }
+            } else if seen.kind == Kind::Cnp {
+                *cnps |= bit;
+                if ecn == Ecn::Ce {
+                    let trouble = self.trouble();
+                    trouble.ecn_ce_cnps = trouble.ecn_ce_cnps.saturating_add(1);
+                }
             } else if ecn == Ecn::Ce {
                 let trouble = self.trouble();
-                let count =
-                    if kind == 1 { &mut trouble.ecn_ce_acks } else { &mut trouble.ecn_ce_cnps };
-                *count = count.saturating_add(1);
+                trouble.ecn_ce_acks = trouble.ecn_ce_acks.saturating_add(1);
             }
         }
         if let Some(pcp) = seen.pcp {

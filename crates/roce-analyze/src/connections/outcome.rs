@@ -196,7 +196,7 @@ fn direction(
     let (_, most_in_flight) = this.in_flight;
     let [send, write, read, atomic, flush] = this.messages.map(u64::from);
     let data = this.ecn.map(u64::from);
-    let [data_dscps, ack_dscps, cnp_dscps] = this.dscps;
+    let [data_dscps, cnp_dscps] = this.dscps;
     let mut report = DirectionReport {
         packets: this.packets,
         bytes: this.bytes,
@@ -215,7 +215,6 @@ fn direction(
         udp_src_ports,
         has_more_src_ports,
         data_dscps,
-        ack_dscps,
         cnp_dscps,
         pcps: this.pcps,
         ..DirectionReport::default()

@@ -324,9 +324,6 @@ pub struct DirectionReport {
     /// DSCPs of packets with data, one bit each.
     #[serde(serialize_with = "json::bits")]
     pub data_dscps: u64,
-    /// DSCPs of other packets but CNPs, one bit each.
-    #[serde(serialize_with = "json::bits")]
-    pub ack_dscps: u64,
     /// DSCPs of CNPs, one bit each.
     #[serde(serialize_with = "json::bits")]
     pub cnp_dscps: u64,
