@@ -18,13 +18,10 @@ pub fn frame(n: u32, flows: u32, payload: &[u8]) -> Result<Vec<u8>, TooShort> {
     let port = 0xc000 | u16::from_be_bytes([low[2], low[3]]) & 0x3fff;
     let head = FrameBuilder::ethernet(macs.0, macs.1).ipv4(src, dst).traffic_class(0x6a).udp(port);
     let length = u32::try_from(payload.len()).unwrap_or(u32::MAX);
-    let packet = PacketBuilder::new(
-        Opcode::RC_RDMA_WRITE_ONLY,
-        Qpn::new(0x10_0000 | flow),
-        Psn::new(n),
-    )
-    .reth(Reth::new(VirtAddr::new(0x7f00_0000_0000), RKey::new(0x1234), length))
-    .payload(payload);
+    let packet =
+        PacketBuilder::new(Opcode::RC_RDMA_WRITE_ONLY, Qpn::new(0x10_0000 | flow), Psn::new(n))
+            .reth(Reth::new(VirtAddr::new(0x7f00_0000_0000), RKey::new(0x1234), length))
+            .payload(payload);
     let mut bytes = Vec::new();
     head.emit(&packet, &mut bytes)?;
     Ok(bytes)

@@ -18,10 +18,12 @@ Examples:
   roce-sniff -i mlx5_0                 an RDMA device: traffic that bypasses the kernel
   roce-sniff trace.pcap --expect v2    for scripts: exit code 1 unless it is all v2
   roce-sniff packets trace.pcap        a line per packet; -V every field, -x every byte
+  roce-sniff connections trace.pcap    did it come up, what was lost, how long did it take?
+  roce-sniff check trace.pcap          what is wrong, and what to do
 
 Exit codes:
   0  done; with --expect, as expected
-  1  the wire disagrees with --expect
+  1  the wire disagrees with --expect, check found what it is to fail on, or a probe no answer
   2  wrong usage, unreadable input, missing permission, no such interface";
 
 /// Says which RoCE is on the wire: v1 or v2, over IPv4 or IPv6, and whether both ends agree.
@@ -40,6 +42,12 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// A line per packet; -V an indented tree of every field
     Packets(PacketsArgs),
+    /// A row per connection, both directions; --id N one as a ladder
+    Connections(crate::connections::ConnectionsArgs),
+    /// What is wrong on this wire, with proof, and what to do
+    Check(crate::check::CheckArgs),
+    /// Plays a scenario into a capture, with the truth beside it
+    Craft(crate::craft::CraftArgs),
     /// RDMA devices and interfaces of this host, and how to capture each
     Devices(DevicesArgs),
     /// Shows or sets which RoCE RDMA_CM opens connections with

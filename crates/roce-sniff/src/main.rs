@@ -3,7 +3,10 @@
 #![cfg_attr(test, allow(clippy::arithmetic_side_effects, clippy::cast_possible_truncation))]
 
 mod beside;
+mod check;
 mod cli;
+mod connections;
+mod craft;
 mod devices;
 mod drive;
 mod generate;
@@ -49,6 +52,9 @@ fn main() -> ExitCode {
     };
     let result = match cli.command {
         Some(cli::Command::Packets(args)) => packets::run(&args),
+        Some(cli::Command::Connections(args)) => connections::run(&args),
+        Some(cli::Command::Check(args)) => check::run(&args),
+        Some(cli::Command::Craft(args)) => craft::run(&args),
         Some(cli::Command::Devices(args)) => devices::run(&args),
         Some(cli::Command::Mode(args)) => mode::run(&args),
         Some(cli::Command::Probe(args)) => probe::run(&args),

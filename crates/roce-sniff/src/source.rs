@@ -93,6 +93,12 @@ impl Source {
         Ok(())
     }
 
+    /// Whether it gives the same frames when it is read again.
+    pub(crate) fn can_be_read_twice(&self) -> bool {
+        let Self::Files(inputs) = self else { return false };
+        inputs.iter().all(|input| matches!(input, Input::File(path) if path.is_file()))
+    }
+
     /// The names, for the report.
     pub(crate) fn name(&self) -> String {
         match self {

@@ -6,3 +6,4 @@ pub(crate) mod json;
 pub(crate) mod layout;
 pub(crate) mod number;
 pub(crate) mod style;
+pub(crate) mod wrap;

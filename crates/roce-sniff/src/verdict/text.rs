@@ -14,6 +14,7 @@ use super::Report;
 use crate::text::layout::Columns;
 use crate::text::number::{Bytes, Grouped, plural};
 use crate::text::style::{ANSWER, BAD, DIM, GOOD, WARN};
+use crate::text::wrap::wrapped;
 
 /// How many pairs are listed; the machine-readable form has all.
 const LISTED: usize = 16;
@@ -367,21 +368,7 @@ fn paragraph(
     text: &str,
     width: usize,
 ) -> io::Result<()> {
-    let indent = mark.len();
-    let mut column = indent;
     write!(out, "{style}{mark}")?;
-    for (at, word) in text.split(' ').enumerate() {
-        let len = word.chars().count();
-        let space = usize::from(at > 0);
-        if at > 0 && column.saturating_add(space).saturating_add(len) > width {
-            write!(out, "\n{:indent$}", "")?;
-            column = indent;
-        } else if at > 0 {
-            write!(out, " ")?;
-            column = column.saturating_add(1);
-        }
-        write!(out, "{word}")?;
-        column = column.saturating_add(len);
-    }
-    writeln!(out, "{style:#}")
+    wrapped(out, text, mark.len(), mark.len(), width)?;
+    write!(out, "{style:#}")
 }

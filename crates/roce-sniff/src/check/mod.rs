@@ -1,0 +1,166 @@
+//! `roce-sniff check`: what is wrong on this wire, with the frames that prove it, and what to do.
+
+mod json;
+mod text;
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+use clap::{Args, ValueEnum};
+use roce_analyze::findings::{self, CaptureFacts, Finding, Policy, RULES, Severity};
+
+use crate::Outcome;
+use crate::cli::{Format, OutputArgs, SourceArgs};
+use crate::connections::track;
+use crate::drive::Trace;
+use crate::printer;
+use crate::source::Source;
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  roce-sniff check trace.pcapng                     what is wrong here?
+  roce-sniff check eth2                             findings as they arise
+  roce-sniff check --fail-on warning trace.pcap     for scripts: exit code 1
+  roce-sniff check --list                           every rule, and when it speaks")]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    /// The least severity that makes the exit code 1
+    #[arg(long, value_name = "SEVERITY", value_enum, default_value_t = FailOn::Error)]
+    fail_on: FailOn,
+    /// How traffic is to be marked, and from when on something is too much: a TOML file
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+    /// Speed of the link in bits a second, such as 100G; turns pause quanta into time
+    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    link_speed: Option<u64>,
+    /// How many connections to keep track of
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    max_connections: usize,
+    /// List every rule
+    #[arg(long)]
+    list: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+enum FailOn {
+    Error,
+    Warning,
+    Info,
+    Never,
+}
+
+impl FailOn {
+    fn fails(self, severity: Severity) -> bool {
+        // The worst severity is the least.
+        match self {
+            Self::Error => severity <= Severity::Error,
+            Self::Warning => severity <= Severity::Warning,
+            Self::Info => severity <= Severity::Info,
+            Self::Never => false,
+        }
+    }
+}
+
+pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
+    if args.list {
+        return list(args);
+    }
+    let policy = policy(args)?;
+    let source = Source::resolve(&args.source)?;
+    let (report_of_all, trace) =
+        track(&source, &args.source, args.output.quiet, args.max_connections)?;
+    let findings = findings::evaluate_capture(&report_of_all, &policy, &facts(&trace));
+    report(args, &findings)?;
+    trace.settle()?;
+    let fails = findings.iter().any(|finding| args.fail_on.fails(finding.severity));
+    Ok(if fails { Outcome::Disagrees } else { Outcome::Done })
+}
+
+/// What the source of the frames says of itself.
+fn facts(trace: &Trace) -> CaptureFacts {
+    let dropped = trace.stats.map(|stats| stats.dropped.saturating_add(stats.if_dropped));
+    CaptureFacts { dropped, damaged: trace.damaged.clone() }
+}
+
+fn policy(args: &CheckArgs) -> Result<Policy> {
+    let mut policy = match &args.policy {
+        Some(path) => {
+            let name = path.display().to_string();
+            let text = fs::read_to_string(path).with_context(|| format!("{name}: cannot read"))?;
+            toml::from_str(&text).map_err(|error| {
+                anyhow::anyhow!("{name}: {}", error.to_string().trim_end().replace('\n', "; "))
+            })?
+        }
+        None => Policy::default(),
+    };
+    if args.link_speed.is_some() {
+        policy.link_speed = args.link_speed;
+    }
+    Ok(policy)
+}
+
+fn report(args: &CheckArgs, findings: &[Finding]) -> Result<()> {
+    if args.output.quiet {
+        return Ok(());
+    }
+    let mut out = printer::open(args.output.color);
+    match args.output.format {
+        Format::Text => text::write(&mut out, findings, printer::width())?,
+        Format::Json => json::write(&mut out, findings)?,
+        Format::Csv => csv(&mut out, findings)?,
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn csv(out: &mut impl io::Write, findings: &[Finding]) -> io::Result<()> {
+    writeln!(out, "severity,id,subject,count,first_frame")?;
+    for finding in findings {
+        let first = finding.frames.first().map_or(String::new(), u64::to_string);
+        let Finding { id, subject, count, .. } = finding;
+        writeln!(out, "{},{id},\"{subject}\",{count},{first}", text::severity(finding.severity))?;
+    }
+    Ok(())
+}
+
+fn list(args: &CheckArgs) -> Result<Outcome> {
+    let mut out = printer::open(args.output.color);
+    match args.output.format {
+        Format::Json => json::rules(&mut out)?,
+        _ => {
+            for rule in RULES {
+                text::rule(&mut out, rule, printer::width())?;
+            }
+        }
+    }
+    out.flush()?;
+    Ok(Outcome::Done)
+}
+
+/// A rate such as `100G`, `25Gbps` or a plain number of bits a second.
+fn parse_rate(text: &str) -> Result<u64, String> {
+    let unit_at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at_checked(unit_at).unwrap_or((text, ""));
+    let number: f64 = number.parse().map_err(|_| "expected a rate such as 100G")?;
+    let unit = unit.trim_end_matches("bps").trim_end_matches("bit/s").to_ascii_uppercase();
+    let factor = match unit.as_str() {
+        "" => 1.0,
+        "K" => 1e3,
+        "M" => 1e6,
+        "G" => 1e9,
+        "T" => 1e12,
+        _ => return Err("the unit must be K, M, G or T".to_owned()),
+    };
+    let rate = number * factor;
+    if !(1.0..=1e15).contains(&rate) {
+        return Err("the rate must be at least 1 bit/s and at most 1000T".to_owned());
+    }
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in 1..=1e15")]
+    Ok(rate as u64)
+}

@@ -1,0 +1,181 @@
+//! One connection as a sequence diagram in text: time, both ends, what went which way, and why.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write as _};
+
+use anyhow::Result;
+use roce_analyze::connections::{Connection, DirectionReport, Event};
+use roce_capture::Frame as Captured;
+use roce_wire::{AckKind, Addr, Ecn, Frame, IcrcState, Link, Net, Packet, Qpn};
+
+use super::ConnectionsArgs;
+use super::table::{end, micros, version};
+use crate::drive::{Sink, Took, drive};
+use crate::printer;
+use crate::source::Source;
+use crate::text::style::{ANSWER, BAD, DIM, WARN};
+
+/// A silence of this many nanoseconds gets a line of its own.
+const GAP: u64 = 10_000_000;
+
+pub(super) fn show(source: &Source, args: &ConnectionsArgs, connection: &Connection) -> Result<()> {
+    let mut out = printer::open(args.output.color);
+    writeln!(
+        out,
+        "{ANSWER}Connection {}: {} {}, {} ↔ {}, {}.{ANSWER:#}\n",
+        connection.id,
+        version(connection.carrier),
+        connection.service,
+        end(&connection.a),
+        end(&connection.b),
+        connection.outcome.key().replace('_', " ")
+    )?;
+    let lane = LANE;
+    writeln!(out, "{:>8} {:>12}  {:<lane$}{:>lane$}", "frame", "time", "A", "B")?;
+    let mut ladder = Ladder { connection, why: why(connection), out, start: None, last: None };
+    let trace = drive(source, &args.source, args.output.quiet, &mut ladder)?;
+    ladder.out.flush()?;
+    trace.settle()
+}
+
+/// Columns of each half of the diagram.
+const LANE: usize = 26;
+
+/// What the engine says of single frames.
+fn why(connection: &Connection) -> BTreeMap<u64, Vec<&'static str>> {
+    let mut why: BTreeMap<u64, Vec<&'static str>> = BTreeMap::new();
+    let proofs = connection.directions().into_iter().flat_map(|way: &DirectionReport| &way.proofs);
+    for proof in proofs {
+        if let Some(text) = explain(proof.event) {
+            why.entry(proof.frame).or_default().push(text);
+        }
+    }
+    why
+}
+
+/// In words, what the packet itself does not say.
+const fn explain(event: Event) -> Option<&'static str> {
+    Some(match event {
+        Event::LostBeforeCapture => "was lost before the capture point",
+        Event::LostAfterCapture => "lost after the capture point",
+        Event::NotCaptured => "acknowledges what was not captured",
+        Event::RetransmittedOnNak => "sent again: NAK",
+        Event::RetransmittedOnGap => "sent again: gap in responses",
+        Event::RetransmittedOnRnr => "sent again: RNR",
+        Event::RetransmittedOnTimeout => "sent again: timeout",
+        Event::OutOfOrder => "out of order",
+        Event::ReorderedAfterCapture => "reordered after the capture point",
+        Event::DuplicateFrame => "captured twice",
+        Event::DuplicateAck => "acknowledged before",
+        Event::Ghost => "nothing to do with this connection",
+        Event::OpcodeSequence => "cannot follow the packet before",
+        Event::Length => "impossible length",
+        Event::PKeyChange => "another partition",
+        _ => return None,
+    })
+}
+
+struct Ladder<'l> {
+    connection: &'l Connection,
+    why: BTreeMap<u64, Vec<&'static str>>,
+    out: printer::Out,
+    start: Option<u64>,
+    last: Option<u64>,
+}
+
+impl Sink for Ladder<'_> {
+    fn frame(&mut self, captured: &Captured<'_>, frame: &Frame<'_>, _: Link) -> Result<Took> {
+        let skipped = Took { write: false, count: false };
+        let span = self.connection.first_frame..=self.connection.last_frame;
+        if !span.contains(&captured.number) || !frame.is_roce() {
+            return Ok(skipped);
+        }
+        let Some((net, packet)) = frame.packet() else { return Ok(skipped) };
+        let Some(forth) = self.direction(net, packet) else { return Ok(skipped) };
+        self.rung(captured, frame, net, packet, forth)?;
+        Ok(Took { write: true, count: true })
+    }
+}
+
+impl Ladder<'_> {
+    /// Whether the packet goes from A to B; `None` when it is not of this connection.
+    fn direction(&self, net: &Net<'_>, packet: &Packet<'_>) -> Option<bool> {
+        let Connection { a, b, carrier, .. } = self.connection;
+        if net.carrier() != *carrier {
+            return None;
+        }
+        let to = |from: Addr, to: Addr, qpn: Option<u32>| {
+            net.src() == from
+                && net.dst() == to
+                && qpn.is_none_or(|qpn| packet.bth.dest_qp() == Qpn::new(qpn))
+        };
+        match (to(a.addr, b.addr, b.qpn), to(b.addr, a.addr, a.qpn)) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        }
+    }
+
+    fn rung(
+        &mut self,
+        captured: &Captured<'_>,
+        frame: &Frame<'_>,
+        net: &Net<'_>,
+        packet: &Packet<'_>,
+        forth: bool,
+    ) -> io::Result<()> {
+        self.silence(captured.time_ns)?;
+        let since = captured.time_ns.map(|now| now.saturating_sub(*self.start.get_or_insert(now)));
+        let time = since.map_or_else(
+            || "-".to_owned(),
+            |ns| format!("{}.{:06}", ns / 1_000_000_000, ns / 1000 % 1_000_000),
+        );
+        write!(self.out, "{:>8} {time:>12}  ", captured.number)?;
+        let text = what(packet);
+        let width = LANE.saturating_mul(2).saturating_sub(4);
+        if forth {
+            write!(self.out, "──{text:─<width$}─►")?;
+        } else {
+            write!(self.out, "◄─{text:─>width$}──")?;
+        }
+        let ce = net.traffic_class().map(Ecn::from_tos) == Some(Ecn::Ce);
+        if ce {
+            write!(self.out, " {WARN}CE{WARN:#}")?;
+        }
+        if frame.icrc_state() == Some(IcrcState::Bad) {
+            write!(self.out, " {BAD}ICRC wrong{BAD:#}")?;
+        }
+        for why in self.why.get(&captured.number).into_iter().flatten() {
+            write!(self.out, " {WARN}{why}{WARN:#}")?;
+        }
+        writeln!(self.out)
+    }
+
+    /// A line for a long silence.
+    fn silence(&mut self, now: Option<u64>) -> io::Result<()> {
+        let last = std::mem::replace(&mut self.last, now);
+        let silent = now.zip(last).map_or(0, |(now, last)| now.saturating_sub(last));
+        if silent >= GAP {
+            writeln!(self.out, "{:>21}  {DIM}⋮ {} without a packet{DIM:#}", "", micros(silent))?;
+        }
+        Ok(())
+    }
+}
+
+/// The packet in few words.
+fn what(packet: &Packet<'_>) -> String {
+    let opcode = packet.bth.opcode.to_string();
+    let opcode = opcode.split_once('_').map_or(opcode.as_str(), |(_, operation)| operation);
+    let mut text = format!(" {opcode} {}", packet.bth.psn());
+    if let Some(aeth) = packet.aeth {
+        match aeth.syndrome().kind() {
+            AckKind::Ack(_) => {}
+            _ => text = format!(" {} {}", aeth.syndrome(), packet.bth.psn()),
+        }
+    }
+    if packet.bth.ack_req() {
+        text.push_str(" [A]");
+    }
+    text.push(' ');
+    text
+}

@@ -1,0 +1,157 @@
+//! `roce-sniff connections`: a row per connection, both directions, and one as a ladder.
+
+mod csv;
+mod ladder;
+mod table;
+
+use std::io::{self, Write as _};
+
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+use roce_analyze::connections::{Config, Connection, Report, Tracker, json};
+use roce_capture::Frame as Captured;
+use roce_wire::{Frame, Link};
+
+use crate::Outcome;
+use crate::cli::{Format, OutputArgs, SourceArgs};
+use crate::drive::{Sink, Took, Trace, drive};
+use crate::printer::{self, remark};
+use crate::source::Source;
+use crate::text::number::Grouped;
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  roce-sniff connections trace.pcapng                a row per connection
+  roce-sniff connections --sort retransmitted x.pcap the worst ones first
+  roce-sniff connections --only 10.0.0.7 x.pcap      those of one host
+  roce-sniff connections --id 3 x.pcap               one of them, packet by packet
+  roce-sniff connections --format json x.pcap        everything that is known")]
+pub(crate) struct ConnectionsArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    /// What to sort by; the most comes first
+    #[arg(long, value_name = "BY", value_enum, default_value_t = Sort::First)]
+    sort: Sort,
+    /// Only connections whose addresses, queue pairs, version or outcome have this text
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
+    /// Show one connection as a ladder, packet by packet
+    #[arg(long, value_name = "N")]
+    id: Option<u64>,
+    /// How many connections to keep track of
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    max_connections: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+enum Sort {
+    /// The time of the first frame
+    First,
+    /// Packets
+    Packets,
+    /// Bytes on the wire
+    Bytes,
+    /// Packets that were sent again
+    Retransmitted,
+    /// Packets that are missing
+    Missing,
+    /// NAKs of all kinds
+    Naks,
+    /// Packets marked CE
+    Ce,
+    /// How long messages took, 99th percentile
+    Completion,
+}
+
+pub(crate) fn run(args: &ConnectionsArgs) -> Result<Outcome> {
+    let source = Source::resolve(&args.source)?;
+    if args.id.is_some() && !source.can_be_read_twice() {
+        bail!("--id reads its source twice: name capture files, not a stream or an interface");
+    }
+    let (mut report, trace) =
+        track(&source, &args.source, args.output.quiet, args.max_connections)?;
+    if let Some(id) = args.id {
+        let Some(connection) = report.connections.iter().find(|one| one.id == id) else {
+            bail!("--id {id}: there are {} connections", report.connections.len());
+        };
+        ladder::show(&source, args, connection)?;
+        trace.settle()?;
+        return Ok(Outcome::Done);
+    }
+    arrange(&mut report.connections, args);
+    if !args.output.quiet {
+        let mut out = printer::open(args.output.color);
+        match args.output.format {
+            Format::Text => table::write(&mut out, &report, printer::width())?,
+            Format::Json => {
+                serde_json::to_writer_pretty(&mut out, &json::Document(&report))
+                    .map_err(io::Error::from)?;
+                writeln!(out)?;
+            }
+            Format::Csv => csv::write(&mut out, &report)?,
+        }
+        out.flush()?;
+    }
+    if report.evicted.connections > 0 {
+        remark(&format!(
+            "{} connections with {} packets had to give way to newer ones; see --max-connections",
+            Grouped(report.evicted.connections),
+            Grouped(report.evicted.packets)
+        ));
+    }
+    trace.settle()?;
+    Ok(Outcome::Done)
+}
+
+/// Follows every connection of the source.
+pub(crate) fn track(
+    source: &Source,
+    args: &SourceArgs,
+    quiet: bool,
+    max_connections: usize,
+) -> Result<(Report, Trace)> {
+    let config =
+        Config::default().with_max_connections(max_connections).with_check_icrc(!args.no_icrc);
+    let mut watch = Watch { tracker: Tracker::new(config) };
+    let trace = drive(source, args, quiet, &mut watch)?;
+    Ok((watch.tracker.finish(), trace))
+}
+
+struct Watch {
+    tracker: Tracker,
+}
+
+impl Sink for Watch {
+    #[inline]
+    fn frame(&mut self, captured: &Captured<'_>, frame: &Frame<'_>, _: Link) -> Result<Took> {
+        self.tracker.observe(frame, captured.number, captured.time_ns);
+        Ok(Took { write: frame.is_roce(), count: true })
+    }
+}
+
+/// Keeps what is asked for, in the order that is asked for.
+fn arrange(connections: &mut Vec<Connection>, args: &ConnectionsArgs) {
+    if let Some(text) = &args.only {
+        connections.retain(|connection| table::haystack(connection).contains(text.as_str()));
+    }
+    let sum = |connection: &Connection,
+               of: fn(&roce_analyze::connections::DirectionReport) -> u64| {
+        connection.directions().into_iter().map(of).fold(0, u64::saturating_add)
+    };
+    let key = |connection: &Connection| match args.sort {
+        Sort::First => 0,
+        Sort::Packets => connection.packets(),
+        Sort::Bytes => sum(connection, |way| way.bytes),
+        Sort::Retransmitted => sum(connection, |way| way.retransmitted_packets),
+        Sort::Missing => sum(connection, |way| way.missing_psns),
+        Sort::Naks => sum(connection, table::naks),
+        Sort::Ce => sum(connection, |way| way.ecn_ce),
+        Sort::Completion => {
+            sum(connection, |way| way.completion_ns.and_then(|times| times.p99).unwrap_or(0))
+        }
+    };
+    connections.sort_by_key(|connection| std::cmp::Reverse(key(connection)));
+}
