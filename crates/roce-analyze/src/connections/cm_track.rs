@@ -19,7 +19,7 @@ use super::unreachable::Unreachable;
 type ExchangeKey = (Addr, u32, bool);
 
 /// Exchanges by who asked.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct CmTable {
     /// Where each is in the table of connections, and the number of the connection.
     slots: HashMap<ExchangeKey, (usize, u64), foldhash::fast::RandomState>,

@@ -17,7 +17,7 @@ use super::timing::Budget;
 pub(super) type Percent = u8;
 
 /// A connection while it is watched.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Conn {
     /// In the order of appearance, from 1.
     pub id: u64,

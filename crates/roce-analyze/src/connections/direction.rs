@@ -43,7 +43,7 @@ pub(super) mod flag {
 ///
 /// The fields stand in the order of their use: every packet touches the upper ones, so they share
 /// cache lines.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 #[repr(C)]
 pub(super) struct Direction {
     pub key: Option<FlowKey>,

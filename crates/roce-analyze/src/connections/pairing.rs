@@ -19,12 +19,12 @@ use super::table::{At, Table};
 const MAX_CANDIDATES: usize = 256;
 
 /// Connections of which only one direction is known, by their hosts.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Unpaired {
     by_hosts: HashMap<HostPair, Candidates, foldhash::fast::RandomState>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Candidates {
     slots: Vec<usize>,
     /// Whether there were more than are listed, so that none is the only one.

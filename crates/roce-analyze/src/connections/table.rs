@@ -32,7 +32,7 @@ const CHUNK: usize = 256;
 /// Connections by the keys of their flows.
 ///
 /// The index holds places only; the keys stand in the connections, which are looked at anyway.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Table {
     /// In chunks, so that growing moves none of them and reaching one takes one step.
     chunks: Vec<Vec<Option<Conn>>>,

@@ -71,7 +71,7 @@ const MAX_BAD_HOSTS: usize = 64;
 /// let report = tracker.finish();
 /// assert_eq!((report.totals.frames, report.connections.len()), (1, 0));
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Tracker {
     config: Config,
     pub(super) table: Table,

@@ -168,7 +168,7 @@ pub struct Verdict {
     pub pcp: [u64; 8],
     /// Packets by VLAN id; one with several tags counts for each.
     pub vlans: Box<[u64]>,
-    /// Messages of connection management, in the order of [`CmAttribute::ALL`].
+    /// Messages of connection management, in the order of [`roce_wire::mad::cm::CmAttribute::ALL`].
     pub cm: [u64; 11],
     /// What bears the RoCE port or Ethertype and is not RoCE, in the order of [`Reject::ALL`].
     pub rejected: [u64; 8],

@@ -1,6 +1,7 @@
 //! `roce-sniff check`: what is wrong on this wire, with the frames that prove it, and what to do.
 
 mod json;
+mod live;
 mod text;
 
 use std::fs;
@@ -73,9 +74,14 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     }
     let policy = policy(args)?;
     let source = Source::resolve(&args.source)?;
-    let (report_of_all, trace) =
-        track(&source, &args.source, args.output.quiet, args.max_connections)?;
-    let findings = findings::evaluate_capture(&report_of_all, &policy, &facts(&trace));
+    let (findings, trace) = match &source {
+        Source::Live(_) => live::check(&source, args, &policy)?,
+        Source::Files(_) => {
+            let quiet = args.output.quiet;
+            let (seen, trace) = track(&source, &args.source, quiet, args.max_connections)?;
+            (findings::evaluate_capture(&seen, &policy, &facts(&trace)), trace)
+        }
+    };
     report(args, &findings)?;
     trace.settle()?;
     let fails = findings.iter().any(|finding| args.fail_on.fails(finding.severity));

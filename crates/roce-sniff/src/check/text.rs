@@ -38,7 +38,7 @@ fn headline(findings: &[Finding]) -> String {
 }
 
 /// One finding as a paragraph.
-fn one(out: &mut impl Write, finding: &Finding, width: usize) -> io::Result<()> {
+pub(super) fn one(out: &mut impl Write, finding: &Finding, width: usize) -> io::Result<()> {
     let style = style(finding.severity);
     let label = severity(finding.severity);
     let times = match finding.count {

@@ -1,0 +1,82 @@
+//! Findings of a live capture, as they arise.
+
+use std::collections::HashSet;
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use roce_analyze::connections::{Config, Tracker};
+use roce_analyze::findings::{self, Finding, Policy};
+use roce_capture::{Frame as Captured, Stats};
+use roce_wire::{Frame, Link};
+
+use super::{CheckArgs, facts, text};
+use crate::cli::Format;
+use crate::drive::{Sink, Took, Trace, drive};
+use crate::printer;
+use crate::source::Source;
+
+/// The least time between two looks; looks never take more than a tenth of the time.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Watches until the user ends it; what is new is printed at once, everything at the end.
+pub(super) fn check(
+    source: &Source,
+    args: &CheckArgs,
+    policy: &Policy,
+) -> Result<(Vec<Finding>, Trace)> {
+    let config = Config::default()
+        .with_max_connections(args.max_connections)
+        .with_check_icrc(!args.source.no_icrc);
+    let mut watch = Watch {
+        args,
+        policy,
+        tracker: Tracker::new(config),
+        told: HashSet::new(),
+        next_look: Instant::now(),
+        is_changed: false,
+    };
+    let trace = drive(source, &args.source, args.output.quiet, &mut watch)?;
+    let report = watch.tracker.finish();
+    Ok((findings::evaluate_capture(&report, policy, &facts(&trace)), trace))
+}
+
+struct Watch<'w> {
+    args: &'w CheckArgs,
+    policy: &'w Policy,
+    tracker: Tracker,
+    /// The findings that were printed, by rule and subject.
+    told: HashSet<(&'static str, String)>,
+    next_look: Instant,
+    is_changed: bool,
+}
+
+impl Sink for Watch<'_> {
+    #[inline]
+    fn frame(&mut self, captured: &Captured<'_>, frame: &Frame<'_>, _: Link) -> Result<Took> {
+        self.tracker.observe(frame, captured.number, captured.time_ns);
+        self.is_changed = true;
+        Ok(Took { write: frame.is_roce(), count: true })
+    }
+
+    fn tick(&mut self, _: &mut dyn FnMut() -> Option<Stats>) -> Result<()> {
+        let now = Instant::now();
+        let shows = !self.args.output.quiet && self.args.output.format == Format::Text;
+        if !shows || !self.is_changed || now < self.next_look {
+            return Ok(());
+        }
+        self.is_changed = false;
+        let report = self.tracker.clone().finish();
+        let findings = findings::evaluate(&report, self.policy);
+        let mut out = printer::open(self.args.output.color);
+        for finding in &findings {
+            if self.told.insert((finding.id, finding.subject.clone())) {
+                text::one(&mut out, finding, printer::width())?;
+            }
+        }
+        out.flush()?;
+        let pause = now.elapsed().saturating_mul(10).max(LOOK);
+        self.next_look = now.checked_add(pause).unwrap_or(now);
+        Ok(())
+    }
+}
