@@ -106,7 +106,7 @@ pub(super) struct Direction {
 }
 
 /// What only connections with times need.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(super) struct Times {
     pub ack_latency: Durations,
     pub completion: Durations,

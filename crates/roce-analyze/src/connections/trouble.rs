@@ -20,7 +20,7 @@ pub(super) struct OpenNak {
 pub(super) const MAX_NAKS: usize = 4;
 
 /// What only connections with trouble need.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(super) struct Trouble {
     pub request_holes: Holes,
     pub response_holes: Holes,

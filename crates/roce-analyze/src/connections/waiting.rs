@@ -13,7 +13,7 @@ const KEPT_OPEN: usize = 8;
 const MAX_PENDING: usize = 64;
 
 /// Requests whose responses with data are not all there yet, oldest first.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 #[allow(clippy::box_collection, reason = "few connections have one: 8 bytes, not 32")]
 pub(super) struct PendingRequests(Option<Box<VecDeque<Pending>>>);
 
@@ -60,7 +60,7 @@ impl PendingRequests {
 
 /// The messages that are not answered yet, oldest first. Most connections have one at a time: it
 /// is kept in place.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 #[allow(clippy::box_collection, reason = "few connections have one: 8 bytes, not 32")]
 pub(super) struct OpenMessages {
     first: Option<Open>,
