@@ -1,4 +1,59 @@
 //! RoCE v1, RoCE v2 and native InfiniBand packets: zero-copy parse, byte-exact emit.
+//!
+//! No file, no socket, no state, no allocation while parsing; no panic whatever the bytes are.
+//!
+//! Make a frame, with lengths, checksum, pad and ICRC filled in:
+//!
+//! ```
+//! use core::net::Ipv4Addr;
+//! use roce_wire::{FrameBuilder, MacAddr, Opcode, PacketBuilder, Psn, Qpn};
+//!
+//! let (a, b) = (MacAddr([2, 0, 0, 0, 0, 1]), MacAddr([2, 0, 0, 0, 0, 2]));
+//! let mut bytes = Vec::new();
+//! FrameBuilder::ethernet(b, a)
+//!     .ipv4(Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2))
+//!     .udp(0xc123)
+//!     .emit(
+//!         &PacketBuilder::new(Opcode::RC_SEND_ONLY, Qpn::new(0x11), Psn::new(7)).payload(b"hi"),
+//!         &mut bytes,
+//!     )?;
+//! # Ok::<(), roce_wire::TooShort>(())
+//! ```
+//!
+//! and take one apart:
+//!
+//! ```
+//! use roce_wire::{Carrier, Frame, IcrcState, Link, Opcode, Ports};
+//!
+//! # let (a, b) = (roce_wire::MacAddr([2; 6]), roce_wire::MacAddr([4; 6]));
+//! # let ip = core::net::Ipv4Addr::new(10, 0, 0, 1);
+//! # let mut bytes = Vec::new();
+//! # let packet = roce_wire::PacketBuilder::new(
+//! #     Opcode::RC_SEND_ONLY, roce_wire::Qpn::new(0x11), roce_wire::Psn::new(7)).payload(b"hi");
+//! # roce_wire::FrameBuilder::ethernet(b, a).ipv4(ip, ip).udp(0xc123).emit(&packet, &mut bytes)?;
+//! let frame = Frame::parse(Link::Ethernet, &bytes, bytes.len(), &Ports::default());
+//! assert!(frame.is_roce());
+//! let (net, packet) = frame.packet().expect("there is one");
+//! assert_eq!(net.carrier(), Carrier::V2Ipv4);
+//! assert_eq!((packet.bth.opcode, packet.bth.psn().get()), (Opcode::RC_SEND_ONLY, 7));
+//! assert_eq!((packet.payload, packet.pad.len()), (&b"hi"[..], 2));
+//! assert_eq!(frame.icrc_state(), Some(IcrcState::Ok));
+//!
+//! // Byte for byte what it was.
+//! let mut again = Vec::new();
+//! frame.emit(&mut again)?;
+//! assert_eq!(again, bytes);
+//! # Ok::<(), roce_wire::TooShort>(())
+//! ```
+//!
+//! | to find | look at |
+//! | --- | --- |
+//! | what a frame carries, its layers, whether it is RoCE | [`Frame`], [`Content`], [`Layer`], [`Reject`] |
+//! | a packet and its headers | [`Packet`], [`Bth`], [`Reth`], [`Aeth`], … |
+//! | what each opcode carries | [`OPCODES`], [`Opcode::info`] |
+//! | the ICRC, and mistakes in it | [`icrc`], [`Frame::icrc_state`], [`IcrcFault`] |
+//! | connection management | [`mad`], [`Management`] |
+//! | making and mending frames | [`FrameBuilder`], [`PacketBuilder`], [`mend()`] |
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::arithmetic_side_effects, clippy::cast_possible_truncation))]
