@@ -29,7 +29,7 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
     if let (Some(connections), Some(packets)) = (args.next(), args.next()) {
         scenario = scenario.with_connections(connections.parse()?).with_packets(packets.parse()?);
     }
-    let mut out = BufWriter::with_capacity(1 << 20, File::create(&path)?);
+    let mut out = BufWriter::with_capacity(1 << 16, File::create(&path)?);
     // Nanosecond pcap, Ethernet, little-endian.
     out.write_all(&0xa1b2_3c4du32.to_le_bytes())?;
     out.write_all(&[2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0])?;

@@ -152,6 +152,12 @@ impl ConnectionPlan {
         (bytes.saturating_mul(self.ps_per_byte) / 1000).max(self.gap).max(1)
     }
 
+    /// How many packets of one end are remembered: older ones are not sent again.
+    pub(crate) fn memory(&self) -> usize {
+        let packets = self.window.saturating_mul(2).clamp(256, 131_072);
+        usize::try_from(packets).unwrap_or(usize::MAX)
+    }
+
     /// Whether anything can happen to the packets that this end sends.
     pub(crate) const fn has_rules(&self, dir: Dir) -> bool {
         !self.rules.of(dir).is_empty()

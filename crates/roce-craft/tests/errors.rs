@@ -66,6 +66,7 @@ fn events_must_say_when_and_to_whom() {
         ("kind = \"nak\"\nat = [1]", "line 4, column 1: a nak has a code"),
         ("kind = \"malformed\"\nat = [1]", "line 4, column 1: a malformed packet has"),
         ("kind = \"rnr\"\nat = [1]\nof = \"acks\"", "line 4, column 1: only requests"),
+        ("kind = \"rnr\"\nrate = 1.0", "line 4, column 1: never ends: set rnr_retries"),
         ("kind = \"rnr\"\nat = [1]\ntimer = 32", "line 7, column 9: timer is 32, not 0 to 31"),
     ] {
         let said = error(&with(&format!("[[event]]\n{event}")));

@@ -30,10 +30,6 @@ impl Leg {
     pub(crate) fn pop(&mut self) -> Option<(u64, Tx)> {
         self.packets.pop_front()
     }
-
-    pub(crate) fn front(&self) -> Option<&(u64, Tx)> {
-        self.packets.front()
-    }
 }
 
 /// One direction.

@@ -1,10 +1,12 @@
 //! One connection: both ends, the way between them, and what happens on it.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use roce_wire::RnrTimer;
-use roce_wire::{AckKind, NakCode, Opcode, Psn, Syndrome};
+use roce_wire::{AckKind, Ecn, NakCode, Opcode, Psn, Syndrome};
 
+use super::batch::{Batch, Entry, Turn};
 use super::channel::Channel;
 use super::cm::{CmResult, Script};
 use super::encode::{Head, Pattern, encode};
@@ -13,9 +15,9 @@ use super::requester::{End, Requester};
 use super::responder::{Refuse, Responder, Taken};
 use super::rules::Attempts;
 use super::tx::{Body, CmBody, Fate, Tx, wire_psn};
-use crate::plan::{Both, ConnectionPlan, Dir, EventKind, OpKind, Service};
+use crate::plan::{Both, ConnectionPlan, Dir, EventKind, Malformed, OpKind, Service};
 use crate::rng::Rng;
-use crate::truth::{DetailKind, Details, Recorder};
+use crate::truth::{Captured, DetailKind, Details, Recorder};
 
 /// A connection that is played.
 #[derive(Debug)]
@@ -31,7 +33,13 @@ pub(crate) struct Connection {
     is_torn_down: bool,
     rng: Rng,
     now: u64,
+    pub batch: Batch,
+    /// Frames that the capture misses: who sent them, and when among their like.
+    missed: VecDeque<(Dir, u64)>,
 }
+
+/// Missed frames that are remembered until they have arrived.
+const MOST_MISSED: usize = 4096;
 
 /// One end.
 #[derive(Debug)]
@@ -66,7 +74,7 @@ impl Connection {
     pub(crate) fn new(
         plan: &Arc<ConnectionPlan>,
         name: Option<Arc<str>>,
-        index: u32,
+        (index, total): (u32, u64),
         seed: u64,
     ) -> Self {
         let mut rng = Rng::fork(seed, u64::from(index));
@@ -88,7 +96,7 @@ impl Connection {
                 EndState::new(plan, Dir::Back, back),
             ),
             channels: Both::default(),
-            recorder: Recorder::new(index, tracks),
+            recorder: Recorder::new(index, total, if tracks { plan.memory() } else { 0 }),
             plan: Arc::clone(plan),
             name,
             identity,
@@ -96,45 +104,47 @@ impl Connection {
             is_torn_down: false,
             rng,
             now: 0,
+            batch: Batch::default(),
+            missed: VecDeque::new(),
         }
     }
 
-    /// Plays until a packet reaches the capture point; when that is. `None` when nothing more
-    /// happens.
-    pub(crate) fn run(&mut self, details: &mut Details) -> Option<u64> {
-        loop {
-            let (time, next) = self.next()?;
-            if let Next::Capture(_) = next {
-                return Some(time);
+    /// Plays on until enough frames have passed the capture point, or nothing more happens.
+    ///
+    /// Frames before `from` and behind `until` are not captured.
+    pub(crate) fn play_ahead(&mut self, pattern: &Pattern, from: u64, until: Option<u64>) {
+        self.batch.make_room();
+        while !self.batch.is_full() {
+            let Some((time, next)) = self.next() else { return };
+            if until.is_some_and(|until| time > until) {
+                return;
             }
             self.now = time;
-            self.play(next, details);
+            match next {
+                Next::Capture(dir) => self.pass(dir, pattern, time >= from),
+                next => self.play(next),
+            }
         }
     }
 
-    /// The packet that reaches the capture point next.
-    pub(crate) fn head_of_line(&self) -> Option<(u64, &Tx)> {
-        let forth = self.channels.forth.before.front();
-        let back = self.channels.back.before.front();
-        let first = match (forth, back) {
-            (Some(a), Some(b)) => Some(if b.0 < a.0 { b } else { a }),
-            (a, b) => a.or(b),
-        };
-        first.map(|(time, tx)| (*time, tx))
-    }
-
-    /// Lets that packet pass; `captured` says whether the capture has it.
-    pub(crate) fn pass(&mut self, captured: bool) {
-        let Some(dir) = self.head_of_line().map(|(_, tx)| tx.dir) else { return };
-        let plan = Arc::clone(&self.plan);
+    /// A packet passes the capture point.
+    fn pass(&mut self, dir: Dir, pattern: &Pattern, is_on: bool) {
         let channel = self.channels.of_mut(dir);
         let Some((time, mut tx)) = channel.before.pop() else { return };
-        self.now = time;
-        tx.fate.captured = captured;
+        tx.fate.captured = is_on;
+        let at = self.batch.bytes_len();
+        let head = self.heads.of_mut(dir);
+        encode(&self.plan, &self.identity, head, pattern, &tx, self.batch.bytes_mut());
+        if is_on {
+            self.batch.push(time, at, tx);
+        } else {
+            // The sender counts its packets whether or not they are captured.
+            self.batch.drop_bytes(at);
+        }
         if tx.fate.lost_after {
             return;
         }
-        let rest = plan.latency.saturating_sub(*plan.leg.of(dir));
+        let rest = self.plan.latency.saturating_sub(*self.plan.leg.of(dir));
         let mut arrival = time.saturating_add(rest).saturating_add(tx.fate.late);
         if tx.fate.late == 0 {
             arrival = arrival.max(channel.last_arrival);
@@ -143,9 +153,69 @@ impl Connection {
         channel.after.push(arrival, tx);
     }
 
-    /// Makes the frame of a packet of this connection.
-    pub(crate) fn encode(&mut self, tx: &Tx, pattern: &Pattern, out: &mut Vec<u8>) {
-        encode(&self.plan, &self.identity, self.heads.of_mut(tx.dir), pattern, tx, out);
+    /// Records what had its turn, and makes room for more.
+    pub(crate) fn settle(&mut self, epoch: u64, snaplen: usize, details: &mut Details) {
+        let mut batch = core::mem::take(&mut self.batch);
+        for (entry, turn) in batch.settled() {
+            match (entry, turn) {
+                (Entry::Frame(tx), Some(turn)) if turn.number == 0 => {
+                    if tx.is_data_path() {
+                        let time = epoch.saturating_add(turn.time);
+                        let what = (DetailKind::NotCaptured, time);
+                        self.recorder.absent(tx, self.wire(tx), what, details);
+                    }
+                    self.missed.push_back((tx.dir, tx.order));
+                    if self.missed.len() > MOST_MISSED {
+                        self.missed.pop_front();
+                    }
+                }
+                (Entry::Frame(tx), Some(turn)) => {
+                    let captured = self.captured(tx, turn, epoch, snaplen);
+                    self.record(tx, &captured, details);
+                }
+                (Entry::Absent { time, tx, kind }, _) => {
+                    let what = (*kind, epoch.saturating_add(*time));
+                    self.recorder.absent(tx, self.wire(tx), what, details);
+                }
+                (Entry::Duplicate(tx), _) => {
+                    if tx.fate.captured && !self.missed.contains(&(tx.dir, tx.order)) {
+                        self.recorder.duplicate_request(tx);
+                    }
+                }
+                (Entry::Frame(_), None) => {}
+            }
+        }
+        batch.forget_settled();
+        self.batch = batch;
+    }
+
+    fn record(&mut self, tx: &Tx, captured: &Captured, details: &mut Details) {
+        match tx.body {
+            Body::Cm(cm) => self.recorder.cm_message(tx.dir, cm.message.name(), captured),
+            Body::Icmp(_) => self.recorder.icmp = self.recorder.icmp.saturating_add(1),
+            _ => self.recorder.captured(tx, captured, details),
+        }
+    }
+
+    /// What the capture has of a frame.
+    pub(crate) fn captured(&self, tx: &Tx, turn: &Turn, epoch: u64, snaplen: usize) -> Captured {
+        let plan = &self.plan;
+        let (psn, opcode) = self.wire(tx);
+        let has_fault = plan.icrc_fault.is_some() && tx.dir == Dir::Forth
+            || tx.fate.corrupt
+            || tx.fate.malformed == Some(Malformed::NoIcrc);
+        let is_data = !matches!(tx.body, Body::Cnp | Body::Cm(_) | Body::Icmp(_));
+        let class = if tx.fate.ce_before { 3 } else { plan.traffic_class };
+        let is_whole = usize::try_from(turn.len).is_ok_and(|len| len <= snaplen);
+        Captured {
+            frame: turn.number,
+            time: epoch.saturating_add(turn.time),
+            wire_len: u64::from(turn.len),
+            psn,
+            opcode,
+            icrc_bad: is_data && has_fault && is_whole,
+            ce: is_data && Ecn::from_tos(class) == Ecn::Ce,
+        }
     }
 
     /// PSN and opcode as on the wire.
@@ -227,26 +297,26 @@ impl Connection {
         connected && disconnects && !self.is_torn_down
     }
 
-    fn play(&mut self, next: Next, details: &mut Details) {
+    fn play(&mut self, next: Next) {
         match next {
             Next::Arrive(dir) => {
                 if let Some((_, tx)) = self.channels.of_mut(dir).after.pop() {
-                    self.arrive(&tx, details);
+                    self.arrive(&tx);
                 }
             }
             Next::Timeout(dir) => {
                 let plan = Arc::clone(&self.plan);
                 self.ends.of_mut(dir).requester.on_timeout(&plan, self.now);
             }
-            Next::Reply(dir) => self.reply(dir, details),
-            Next::Request(dir) => self.request(dir, details),
-            Next::Manage => self.manage(details),
+            Next::Reply(dir) => self.reply(dir),
+            Next::Request(dir) => self.request(dir),
+            Next::Manage => self.manage(),
             Next::TearDown => self.tear_down(),
             Next::Capture(_) => {}
         }
     }
 
-    fn request(&mut self, dir: Dir, details: &mut Details) {
+    fn request(&mut self, dir: Dir) {
         let plan = Arc::clone(&self.plan);
         if let Some(free) = free_at(&plan, dir, self.now) {
             self.ends.of_mut(dir).requester.wait_until(free);
@@ -259,10 +329,10 @@ impl Connection {
         };
         let busy = plan.wire_time(self.heads.of(dir).frame_len(&plan, &tx));
         self.ends.of_mut(dir).requester.occupy(self.now, busy);
-        self.put_on_wire(tx, busy, details);
+        self.put_on_wire(tx, busy);
     }
 
-    fn reply(&mut self, dir: Dir, details: &mut Details) {
+    fn reply(&mut self, dir: Dir) {
         let plan = Arc::clone(&self.plan);
         if let Some(free) = free_at(&plan, dir, self.now) {
             self.ends.of_mut(dir).responder.occupy(free);
@@ -271,11 +341,11 @@ impl Connection {
         let Some(tx) = self.ends.of_mut(dir).responder.send(&plan) else { return };
         let busy = plan.wire_time(self.heads.of(dir).frame_len(&plan, &tx));
         self.ends.of_mut(dir).responder.occupy(self.now.saturating_add(busy));
-        self.put_on_wire(tx, busy, details);
+        self.put_on_wire(tx, busy);
     }
 
     /// A packet leaves its sender; what is to become of it is settled here.
-    fn put_on_wire(&mut self, mut tx: Tx, pace: u64, details: &mut Details) {
+    fn put_on_wire(&mut self, mut tx: Tx, pace: u64) {
         let plan = Arc::clone(&self.plan);
         let dir = tx.dir;
         let end = self.ends.of_mut(dir);
@@ -284,7 +354,7 @@ impl Connection {
         let mut early_delay = 0;
         let mut copies = false;
         if plan.has_rules(dir) && tx.is_data_path() {
-            let before = end.attempts.count(&tx);
+            let before = end.attempts.count(&tx, plan.memory());
             for rule in plan.rules.of(dir).iter().filter(|rule| !rule.is_refusal()) {
                 if !rule.strikes(&tx, before, &mut self.rng) {
                     continue;
@@ -293,8 +363,9 @@ impl Connection {
                 let delay = pace.saturating_mul(u64::from(rule.by)).saturating_add(pace / 2);
                 match (rule.kind, rule.before_capture) {
                     (EventKind::Loss, true) => {
-                        let wire = self.wire(&tx);
-                        self.recorder.absent(&tx, wire, DetailKind::LostBeforeCapture, details);
+                        let kind = DetailKind::LostBeforeCapture;
+                        let lost = Entry::Absent { time: self.now, tx, kind };
+                        self.batch.note(lost);
                         return;
                     }
                     (EventKind::Loss, false) => tx.fate.lost_after = true,
@@ -328,13 +399,13 @@ impl Connection {
     }
 
     /// A packet reaches its receiver.
-    fn arrive(&mut self, tx: &Tx, details: &mut Details) {
+    fn arrive(&mut self, tx: &Tx) {
         let here = tx.dir.other();
         if tx.fate.corrupt || tx.fate.malformed.is_some_and(super::is_fatal) {
             return;
         }
         let plan = Arc::clone(&self.plan);
-        self.notify_congestion(&plan, tx, details);
+        self.notify_congestion(&plan, tx);
         let now = self.now;
         match tx.body {
             Body::Request(_) if plan.is_reliable() => self.take(&plan, tx),
@@ -368,8 +439,8 @@ impl Connection {
         let refuse = self.refusal(plan, tx);
         let end = self.ends.of_mut(here);
         let taken = end.responder.take(plan, tx, refuse, self.now);
-        if taken == Taken::Duplicate && tx.fate.captured {
-            self.recorder.duplicate_request(tx);
+        if taken == Taken::Duplicate {
+            self.batch.note(Entry::Duplicate(*tx));
         }
     }
 
@@ -403,7 +474,7 @@ impl Connection {
     }
 
     /// The receiver of a marked packet tells its sender, but not too often.
-    fn notify_congestion(&mut self, plan: &ConnectionPlan, tx: &Tx, details: &mut Details) {
+    fn notify_congestion(&mut self, plan: &ConnectionPlan, tx: &Tx) {
         let is_marked = tx.fate.ce_before
             || tx.fate.ce_after
             || plan.traffic_class & 3 == 3 && matches!(tx.body, Body::Request(_));
@@ -429,11 +500,11 @@ impl Connection {
             again: None,
             fate: Fate::default(),
         };
-        self.put_on_wire(cnp, 1, details);
+        self.put_on_wire(cnp, 1);
     }
 
     /// Sends the next message of connection management.
-    fn manage(&mut self, details: &mut Details) {
+    fn manage(&mut self) {
         let Some(step) = self.script.as_mut().and_then(|script| script.steps.pop_front()) else {
             return;
         };
@@ -455,7 +526,7 @@ impl Connection {
             again: None,
             fate: Fate::default(),
         };
-        self.put_on_wire(tx, 1, details);
+        self.put_on_wire(tx, 1);
     }
 
     fn tear_down(&mut self) {

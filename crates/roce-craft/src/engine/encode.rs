@@ -105,7 +105,7 @@ fn datagram_head(plan: &ConnectionPlan, dir: Dir) -> FrameBuilder<OnIp> {
     }
 }
 
-/// Makes the frame of a packet; `out` holds nothing else.
+/// Appends the frame of a packet to `out`.
 pub(crate) fn encode(
     plan: &ConnectionPlan,
     identity: &Identity,
@@ -114,23 +114,22 @@ pub(crate) fn encode(
     tx: &Tx,
     out: &mut Vec<u8>,
 ) {
-    out.clear();
     match tx.body {
         Body::Cm(cm) => {
             let bytes = datagram(plan, identity, tx.dir, cm.message);
             let packet = PacketBuilder::gmp(Psn::new(cm.psn), &bytes);
-            emit(gsi_head(plan, tx.dir), &packet, out);
+            emit(&gsi_head(plan, tx.dir), &packet, out);
         }
         Body::Icmp(cm) => icmp(plan, identity, tx.dir, cm, out),
         Body::Cnp => {
             let packet = PacketBuilder::cnp(identity.qpn(tx.dir.other()));
-            emit(self::head(plan, tx.dir, 0, CNP_CLASS), &packet, out);
+            emit(&self::head(plan, tx.dir, 0, CNP_CLASS), &packet, out);
         }
         _ => data_packet(plan, identity, head, pattern, tx, out),
     }
 }
 
-fn emit(head: FrameBuilder<Ready>, packet: &PacketBuilder<'_>, out: &mut Vec<u8>) {
+fn emit(head: &FrameBuilder<Ready>, packet: &PacketBuilder<'_>, out: &mut Vec<u8>) {
     // A vector has room for every frame.
     let emitted = head.emit(packet, out);
     debug_assert!(emitted.is_ok(), "a vector grows");
@@ -155,15 +154,18 @@ fn data_packet(
         }
         head.data.set_ip_id(head.ip_id);
     }
-    let mut data = head.data;
     if let Some(malformed) = tx.fate.malformed {
-        (packet, data) = deform(malformed, plan.carrier == Carrier::V1, tx.payload(), packet, data);
-    } else if tx.fate.corrupt {
+        let is_v1 = plan.carrier == Carrier::V1;
+        let (packet, deformed) = deform(malformed, is_v1, tx.payload(), packet, head.data);
+        emit(&deformed, &packet, out);
+        return;
+    }
+    if tx.fate.corrupt {
         packet = packet.icrc(IcrcFill::Flipped(1 << (tx.order & 31)));
     } else if fault == Some(IcrcFault::Missing) {
         packet = packet.icrc(IcrcFill::Absent);
     }
-    emit(data, &packet, out);
+    emit(&head.data, &packet, out);
     if let Some(icrc) = out.last_chunk_mut::<4>() {
         match fault {
             Some(IcrcFault::ByteOrder) => icrc.reverse(),

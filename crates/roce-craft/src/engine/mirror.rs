@@ -3,34 +3,38 @@
 use core::cmp::Ordering;
 use std::collections::BinaryHeap;
 
+use super::batch::Turn;
 use super::tx::Tx;
 
 /// The second copy of a frame.
 #[derive(Debug)]
 pub(crate) struct Copy {
     /// Whose frame it is.
-    pub stream: usize,
+    pub group: usize,
+    pub member: usize,
     pub tx: Tx,
-    /// The number of the first copy.
-    pub of: u64,
+    /// The first copy.
+    pub turn: Turn,
     pub bytes: Vec<u8>,
 }
 
 /// Copies that wait for their time; as many as fit into the delay.
 #[derive(Debug, Default)]
 pub(crate) struct Mirror {
-    waiting: BinaryHeap<Waiting>,
+    waiting: BinaryHeap<Timed>,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct Timed {
     time: u64,
     copy: Copy,
 }
 
 impl Mirror {
-    pub(crate) fn add(&mut self, time: u64, copy: Copy) {
-        self.waiting.push(Waiting { time, copy });
+    /// Has the frame captured once more, `delay` nanoseconds later.
+    pub(crate) fn add(&mut self, copy: Copy, delay: u64) {
+        let time = copy.turn.time.saturating_add(delay);
+        self.waiting.push(Timed { time, copy });
     }
 
     /// The next copy, if its time comes before `time` or nothing else comes any more.
@@ -39,27 +43,27 @@ impl Mirror {
         if time.is_some_and(|time| time <= next) {
             return None;
         }
-        self.waiting.pop().map(|Waiting { time, copy }| (time, copy))
+        self.waiting.pop().map(|Timed { time, copy }| (time, copy))
     }
 }
 
 // The heap gives the greatest first: what is earlier is greater.
-impl Ord for Waiting {
+impl Ord for Timed {
     fn cmp(&self, other: &Self) -> Ordering {
-        (other.time, other.copy.of).cmp(&(self.time, self.copy.of))
+        (other.time, other.copy.turn.number).cmp(&(self.time, self.copy.turn.number))
     }
 }
 
-impl PartialOrd for Waiting {
+impl PartialOrd for Timed {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Waiting {
+impl PartialEq for Timed {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Waiting {}
+impl Eq for Timed {}

@@ -1,10 +1,12 @@
 //! Plays a scenario: all connections side by side, frame by frame, in the order of the capture.
 
+mod batch;
 mod channel;
 mod cm;
 mod connection;
 mod encode;
 mod flow_control;
+mod group;
 mod identity;
 mod messages;
 mod mirror;
@@ -16,20 +18,21 @@ mod tx;
 
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 use std::sync::Arc;
-
-use roce_wire::Ecn;
 
 pub(crate) use crate::plan::OpKind;
 pub(crate) use tx::{Again, Body, Cause, Tx};
 
-use crate::plan::{CapturePlan, Dir, Malformed, Plan};
+use crate::plan::{CapturePlan, Malformed, Plan};
 use crate::rng::Rng;
 use crate::scenario::Scenario;
-use crate::truth::{Captured, DetailKind, Details, Truth};
+use crate::truth::{Details, Truth};
+use batch::Turn;
 use connection::Connection;
 use encode::Pattern;
 use flow_control::PauseStream;
+use group::{Group, MEMBERS, Stage};
 use mirror::{Copy, Mirror};
 
 /// One frame of a scenario.
@@ -75,26 +78,41 @@ pub struct CraftedFrame<'a> {
 #[derive(Debug)]
 pub struct Craft {
     plan: Plan,
-    connections: Vec<Connection>,
+    groups: Vec<Group>,
     pauses: Vec<PauseStream>,
-    /// When each stream has its next frame; connections first, then flow control.
+    /// When each stream has its next frame; groups of connections first, then flow control.
     queue: BinaryHeap<Reverse<(u64, usize)>>,
     mirror: Mirror,
     pattern: Pattern,
     rng: Rng,
     details: Details,
     buffer: Vec<u8>,
+    /// The frame of the first stream in the queue had its turn; its next one is to be found.
+    is_first_taken: bool,
     /// Frames that passed the capture point while it captured.
     passed: u64,
     frames: u64,
     bytes: u64,
     first_ns: Option<u64>,
     last_ns: Option<u64>,
-    is_over: bool,
 }
 
-/// A frame that was just made: its number, its time, how much of it is kept.
-type Made = (u64, u64, usize);
+/// A frame that was just made.
+#[derive(Clone, Copy, Debug)]
+struct Made {
+    number: u64,
+    time: u64,
+    source: Source,
+}
+
+/// Where the bytes of a frame are.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    /// In the buffer.
+    Own,
+    /// Among what the group has played ahead.
+    Ahead(usize, Turn),
+}
 
 impl Craft {
     /// Ready to play.
@@ -102,9 +120,10 @@ impl Craft {
     pub fn new(scenario: &Scenario) -> Self {
         let plan = scenario.plan.clone();
         let mut craft = Self {
-            connections: Vec::new(),
+            groups: Vec::new(),
             pauses: plan.pauses.iter().map(PauseStream::new).collect(),
             queue: BinaryHeap::new(),
+            is_first_taken: false,
             mirror: Mirror::default(),
             pattern: Pattern::new(plan.seed),
             rng: Rng::fork(plan.seed, u64::MAX - 1),
@@ -115,7 +134,6 @@ impl Craft {
             bytes: 0,
             first_ns: None,
             last_ns: None,
-            is_over: false,
             plan,
         };
         craft.connect();
@@ -124,40 +142,64 @@ impl Craft {
 
     /// Sets up every connection and finds its first frame.
     fn connect(&mut self) {
-        let mut index = 0u32;
-        for plan in &self.plan.connections {
+        let total: u64 = self.plan.connections.iter().map(|plan| u64::from(plan.repeat)).sum();
+        let seed = self.plan.seed;
+        let named = self.plan.connections.iter().flat_map(|plan| {
             let name: Option<Arc<str>> = plan.name.as_deref().map(Arc::from);
-            for _ in 0..plan.repeat {
-                let connection = Connection::new(plan, name.clone(), index, self.plan.seed);
-                self.connections.push(connection);
-                index = index.saturating_add(1);
+            (0..plan.repeat).map(move |_| (plan, name.clone()))
+        });
+        for (index, (plan, name)) in (0u32..).zip(named) {
+            if self.groups.last().is_none_or(|group| group.members.len() >= MEMBERS) {
+                self.groups.push(Group::default());
+            }
+            if let Some(group) = self.groups.last_mut() {
+                group.members.push(Connection::new(plan, name, (index, total), seed));
             }
         }
-        for stream in 0..self.streams() {
-            self.enqueue(stream);
+        let stage = Stage { plan: &self.plan, pattern: &self.pattern };
+        for group in &mut self.groups {
+            group.start(stage, &mut self.details);
+        }
+        for stream in 0..self.groups.len().saturating_add(self.pauses.len()) {
+            if let Some(time) = self.next_time(stream) {
+                self.queue.push(Reverse((time, stream)));
+            }
         }
     }
 
-    fn streams(&self) -> usize {
-        self.connections.len().saturating_add(self.pauses.len())
+    /// The first stream in the queue has another next frame now, or none any more.
+    fn requeue(&mut self) {
+        let Some(stream) = self.queue.peek().map(|Reverse((_, stream))| *stream) else { return };
+        let time = self.next_time(stream);
+        let Some(mut first) = self.queue.peek_mut() else { return };
+        match time {
+            Some(time) => *first = Reverse((time, stream)),
+            None => {
+                PeekMut::pop(first);
+            }
+        }
     }
 
-    /// Finds out when a stream has its next frame.
-    fn enqueue(&mut self, stream: usize) {
-        let time = match stream.checked_sub(self.connections.len()) {
-            None => self.connections.get_mut(stream).and_then(|c| c.run(&mut self.details)),
+    /// When a stream has its next frame.
+    fn next_time(&mut self, stream: usize) -> Option<u64> {
+        let stage = Stage { plan: &self.plan, pattern: &self.pattern };
+        match stream.checked_sub(self.groups.len()) {
             Some(pause) => self.pauses.get(pause).and_then(PauseStream::next_time),
-        };
-        if let Some(time) = time {
-            self.queue.push(Reverse((time, stream)));
+            None => self.groups.get_mut(stream)?.next_time(stage, &mut self.details),
         }
     }
 
     /// The next frame in the order of the capture; `None` at the end.
     pub fn next_frame(&mut self) -> Option<CraftedFrame<'_>> {
-        let (number, time_ns, kept) = self.make_next()?;
-        let bytes = self.buffer.get(..kept).unwrap_or(&self.buffer);
-        Some(CraftedFrame { number, time_ns, bytes, wire_len: self.buffer.len() })
+        let Made { number, time, source } = self.make_next()?;
+        let bytes = match source {
+            Source::Own => &self.buffer,
+            Source::Ahead(group, turn) => self.groups.get(group)?.bytes_of(&turn),
+        };
+        let wire_len = bytes.len();
+        let kept = self.plan.capture.snaplen.unwrap_or(usize::MAX).min(wire_len);
+        let bytes = bytes.get(..kept).unwrap_or(bytes);
+        Some(CraftedFrame { number, time_ns: time, bytes, wire_len })
     }
 
     /// Plays to the end and hands every frame to `sink`.
@@ -175,106 +217,72 @@ impl Craft {
     }
 
     fn make_next(&mut self) -> Option<Made> {
+        // The bytes of the last frame were in use until now.
+        if core::mem::take(&mut self.is_first_taken) {
+            self.requeue();
+        }
         loop {
-            if self.is_over || self.plan.max_frames.is_some_and(|most| self.frames >= most) {
+            if self.plan.max_frames.is_some_and(|most| self.frames >= most) {
                 return None;
             }
-            let next = self.queue.peek().map(|Reverse((time, _))| *time);
-            if let Some(copy) = self.mirror.take_before(next) {
+            let next = self.queue.peek().map(|Reverse(next)| *next);
+            if let Some(copy) = self.mirror.take_before(next.map(|(time, _)| time)) {
                 return Some(self.mirrored(copy));
             }
-            let Reverse((time, stream)) = self.queue.pop()?;
-            if self.plan.capture.stop.is_some_and(|stop| time > stop) {
-                self.is_over = true;
-                return None;
-            }
-            let is_on = time >= self.plan.capture.start;
-            let made = match stream.checked_sub(self.connections.len()) {
-                None => self.packet(stream, time, is_on),
-                Some(pause) => self.pause(pause, time, is_on),
+            let (time, stream) = next?;
+            let made = match stream.checked_sub(self.groups.len()) {
+                None => self.packet(stream),
+                Some(pause) => self.pause(pause, time),
             };
-            self.enqueue(stream);
             if made.is_some() {
+                self.is_first_taken = true;
                 return made;
             }
+            self.requeue();
         }
     }
 
-    /// The next packet of a connection reaches the capture point.
-    fn packet(&mut self, stream: usize, time: u64, is_on: bool) -> Option<Made> {
-        let is_missed = is_on && self.misses();
-        let connection = self.connections.get_mut(stream)?;
-        let (_, tx) = connection.head_of_line()?;
-        let tx = *tx;
-        if !is_on || is_missed {
-            // The sender counts its packets whether or not they are captured.
-            connection.encode(&tx, &self.pattern, &mut self.buffer);
-            if is_missed && tx.is_data_path() {
-                let wire = connection.wire(&tx);
-                connection.recorder.absent(&tx, wire, DetailKind::NotCaptured, &mut self.details);
-            }
-            connection.pass(false);
+    /// The next packet of a group has its turn; `None` when the capture misses it.
+    fn packet(&mut self, stream: usize) -> Option<Made> {
+        let is_missed = self.misses();
+        let number = if is_missed { 0 } else { self.frames.saturating_add(1) };
+        let group = self.groups.get_mut(stream)?;
+        let turn = group.take(number)?;
+        if is_missed {
             return None;
         }
-        connection.encode(&tx, &self.pattern, &mut self.buffer);
-        let made = self.written(time);
-        let captured = self.captured(stream, &tx, made)?;
-        self.mirror(stream, &tx, time, made);
-        self.record(stream, &tx, &captured);
-        self.connections.get_mut(stream)?.pass(true);
-        Some(made)
-    }
-
-    fn captured(&self, stream: usize, tx: &Tx, (frame, time, kept): Made) -> Option<Captured> {
-        let connection = self.connections.get(stream)?;
-        let (psn, opcode) = connection.wire(tx);
-        let plan = &connection.plan;
-        let is_whole = kept >= self.buffer.len();
-        let has_fault = plan.icrc_fault.is_some() && tx.dir == Dir::Forth
-            || tx.fate.corrupt
-            || tx.fate.malformed == Some(Malformed::NoIcrc);
-        let is_data = !matches!(tx.body, Body::Cnp | Body::Cm(_) | Body::Icmp(_));
-        let class = if tx.fate.ce_before { 3 } else { plan.traffic_class };
-        Some(Captured {
-            frame,
-            time,
-            wire_len: u64::try_from(self.buffer.len()).unwrap_or(u64::MAX),
-            psn,
-            opcode,
-            icrc_bad: is_data && has_fault && is_whole,
-            ce: is_data && Ecn::from_tos(class) == Ecn::Ce,
-        })
-    }
-
-    fn record(&mut self, stream: usize, tx: &Tx, captured: &Captured) {
-        let Some(connection) = self.connections.get_mut(stream) else { return };
-        match tx.body {
-            Body::Cm(cm) => connection.recorder.cm_message(tx.dir, cm.message.name(), captured),
-            Body::Icmp(_) => {
-                let count = &mut connection.recorder.icmp;
-                *count = count.saturating_add(1);
-            }
-            _ => connection.recorder.captured(tx, captured, &mut self.details),
+        if let Some(delay) = self.plan.capture.mirror_delay {
+            let bytes = group.bytes_of(&turn).to_vec();
+            let (member, tx) = group.last_taken()?;
+            self.mirror.add(Copy { group: stream, member, tx, turn, bytes }, delay);
         }
+        let len = u64::from(turn.len);
+        Some(self.written(turn.time, len, Source::Ahead(stream, turn)))
     }
 
-    fn pause(&mut self, pause: usize, time: u64, is_on: bool) -> Option<Made> {
+    fn pause(&mut self, pause: usize, time: u64) -> Option<Made> {
+        let CapturePlan { start, stop, .. } = self.plan.capture;
+        let is_on = time >= start && stop.is_none_or(|stop| time <= stop);
         let stream = self.pauses.get_mut(pause)?;
         stream.make(&mut self.buffer);
         stream.count(is_on);
-        is_on.then(|| self.written(time))
+        is_on.then(|| self.written_own(time))
     }
 
-    /// A frame is part of the capture: its number, its time, how much of it is kept.
-    fn written(&mut self, time: u64) -> Made {
+    /// A frame is part of the capture.
+    fn written(&mut self, time: u64, len: u64, source: Source) -> Made {
         let time = self.plan.epoch.saturating_add(time);
         self.frames = self.frames.saturating_add(1);
-        let len = u64::try_from(self.buffer.len()).unwrap_or(u64::MAX);
         self.bytes = self.bytes.saturating_add(len);
         self.first_ns.get_or_insert(time);
         self.last_ns = Some(time);
-        let kept = self.plan.capture.snaplen.unwrap_or(usize::MAX).min(self.buffer.len());
-        (self.frames, time, kept)
+        Made { number: self.frames, time, source }
+    }
+
+    /// The frame in the buffer is part of the capture.
+    fn written_own(&mut self, time: u64) -> Made {
+        let len = u64::try_from(self.buffer.len()).unwrap_or(u64::MAX);
+        self.written(time, len, Source::Own)
     }
 
     /// Whether the capture misses the frame that passes now.
@@ -285,22 +293,17 @@ impl Craft {
             || !miss_chance.is_never() && self.rng.happens(*miss_chance)
     }
 
-    /// Has the frame captured once more, later.
-    fn mirror(&mut self, stream: usize, tx: &Tx, time: u64, (of, ..): Made) {
-        if let Some(delay) = self.plan.capture.mirror_delay {
-            let copy = Copy { stream, tx: *tx, of, bytes: self.buffer.clone() };
-            self.mirror.add(time.saturating_add(delay), copy);
-        }
-    }
-
+    /// A frame is captured once more.
     fn mirrored(&mut self, (time, copy): (u64, Copy)) -> Made {
-        let Copy { stream, tx, of, bytes } = copy;
+        let Copy { group, member, tx, turn, bytes } = copy;
         self.buffer = bytes;
-        let made = self.written(time);
-        if let Some(captured) = self.captured(stream, &tx, made)
-            && let Some(connection) = self.connections.get_mut(stream)
-        {
-            connection.recorder.duplicate(&tx, &captured, of, &mut self.details);
+        let made = self.written_own(time);
+        let again = Turn { time, number: made.number, ..turn };
+        let group = self.groups.get_mut(group);
+        if let Some(connection) = group.and_then(|group| group.members.get_mut(member)) {
+            let snaplen = self.plan.capture.snaplen.unwrap_or(usize::MAX);
+            let captured = connection.captured(&tx, &again, self.plan.epoch, snaplen);
+            connection.recorder.duplicate(&tx, &captured, turn.number, &mut self.details);
         }
         made
     }

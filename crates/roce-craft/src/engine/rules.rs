@@ -13,18 +13,16 @@ pub(crate) struct Attempts {
     responses: BTreeMap<u64, u32>,
 }
 
-/// More than any window: older packets are not sent again.
-const MOST_REMEMBERED: usize = 70_000;
-
 impl Attempts {
-    /// Counts a transmission of this packet; returns how many there were before.
-    pub(crate) fn count(&mut self, tx: &Tx) -> u32 {
+    /// Counts a transmission of this packet; returns how many there were before. Only `most`
+    /// packets are remembered, of which the oldest are not sent again.
+    pub(crate) fn count(&mut self, tx: &Tx, most: usize) -> u32 {
         let (seen, key) = match tx.body {
             Body::Request(_) => (&mut self.requests, tx.upsn),
             Body::Response { .. } | Body::AtomicAck { .. } => (&mut self.responses, tx.ordinal),
             _ => return 0,
         };
-        if seen.len() > MOST_REMEMBERED {
+        if seen.len() > most {
             seen.pop_first();
         }
         let times = seen.entry(key).or_insert(0);

@@ -4,6 +4,7 @@ use core::net::IpAddr;
 
 use super::Craft;
 use super::connection::Connection;
+use super::group::Stage;
 use crate::plan::{Carrier, CmAnswer, Dir, Service};
 use crate::scenario::has_udp;
 use crate::truth::{self, Detail, Direction, End, FlowControlCount, Rejected, Truth};
@@ -11,7 +12,12 @@ use crate::truth::{self, Detail, Direction, End, FlowControlCount, Rejected, Tru
 impl Craft {
     /// The truth about the frames so far.
     #[must_use]
-    pub fn finish(self) -> Truth {
+    pub fn finish(mut self) -> Truth {
+        let stage = Stage { plan: &self.plan, pattern: &self.pattern };
+        for group in &mut self.groups {
+            group.settle(stage, &mut self.details);
+        }
+        self.details.list.sort_by_key(|detail| (detail.time, detail.frame));
         let mut congestion = FlowControlCount::default();
         for (frames, is_priority) in self.pauses.iter().map(super::PauseStream::captured) {
             let count = if is_priority { &mut congestion.pfc } else { &mut congestion.pause };
@@ -19,14 +25,15 @@ impl Craft {
         }
         let mut rejected = Rejected::default();
         let mut icmp_unreachable = 0u64;
-        for connection in &self.connections {
+        let all = self.groups.iter().flat_map(|group| &group.members);
+        for connection in all.clone() {
             let of = connection.recorder.rejected;
             rejected.unknown_opcode = rejected.unknown_opcode.saturating_add(of.unknown_opcode);
             rejected.bad_tver = rejected.bad_tver.saturating_add(of.bad_tver);
             rejected.too_short = rejected.too_short.saturating_add(of.too_short);
             icmp_unreachable = icmp_unreachable.saturating_add(connection.recorder.icmp);
         }
-        let (connections, ids) = number(&self.connections);
+        let (connections, ids) = number(all);
         let known = |detail: Detail| {
             let index = usize::try_from(detail.connection).ok()?;
             let id = ids.get(index).copied().flatten()?;
@@ -53,11 +60,16 @@ impl Craft {
 
 /// The connections that the capture shows, in the order of their first frames, and the number of
 /// each by its place in the run.
-fn number(all: &[Connection]) -> (Vec<truth::Connection>, Vec<Option<u64>>) {
-    let mut shown: Vec<(usize, &Connection)> =
-        all.iter().enumerate().filter(|(_, connection)| connection.recorder.first_ns > 0).collect();
+fn number<'c>(
+    all: impl Iterator<Item = &'c Connection> + Clone,
+) -> (Vec<truth::Connection>, Vec<Option<u64>>) {
+    let mut shown: Vec<(usize, &Connection)> = all
+        .clone()
+        .enumerate()
+        .filter(|(_, connection)| connection.recorder.first_ns > 0)
+        .collect();
     shown.sort_by_key(|(index, connection)| (connection.recorder.first_ns, *index));
-    let mut ids = vec![None; all.len()];
+    let mut ids = vec![None; all.count()];
     let mut connections = Vec::new();
     for (id, (index, connection)) in (1..).zip(shown) {
         if let Some(slot) = ids.get_mut(index) {

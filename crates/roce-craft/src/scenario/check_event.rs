@@ -21,8 +21,13 @@ impl Check<'_> {
             None => None,
         };
         let from = dir(event.get_ref().from);
+        let is_certain = event.get_ref().rate.as_ref().is_some_and(|rate| *rate.get_ref() >= 1.0);
         for (index, connection) in connections.iter_mut().enumerate() {
             if wanted.is_none_or(|wanted| wanted == index) {
+                if rule.kind == EventKind::Rnr && is_certain && connection.rnr_retries == 7 {
+                    let message = "never ends: set rnr_retries of the connection below 7";
+                    return self.wrong(&event.span(), message);
+                }
                 connection.rules.of_mut(from).push(rule.clone());
             }
         }

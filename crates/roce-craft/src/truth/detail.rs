@@ -59,6 +59,9 @@ pub enum DetailKind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Detail {
+    /// Nanoseconds since the epoch; what comes first stands first.
+    #[serde(skip)]
+    pub(crate) time: u64,
     /// What happened.
     pub event: DetailKind,
     /// [`Connection::id`](super::Connection::id).

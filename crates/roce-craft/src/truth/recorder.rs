@@ -35,8 +35,8 @@ pub(crate) struct Recorder {
     pub last_ns: u64,
     pub cm: Option<Cm>,
     sides: Both<Side>,
-    /// Whether frames are remembered, for what may happen to them.
-    tracks: bool,
+    /// How many frames of each end are remembered, for what may happen to them.
+    memory: usize,
     pub rejected: Rejected,
     pub icmp: u64,
 }
@@ -76,18 +76,22 @@ struct Open {
 
 /// Messages whose times are followed.
 const MOST_OPEN: usize = 256;
-/// Frames that are remembered.
-const MOST_FRAMES: usize = 70_000;
 
 impl Recorder {
-    pub(crate) fn new(index: u32, tracks: bool) -> Self {
+    /// For connection number `index` of `total`; remembers that many frames.
+    pub(crate) fn new(index: u32, total: u64, memory: usize) -> Self {
+        let side = || Side {
+            ack_latency: Samples::shared_by(total),
+            completion: Samples::shared_by(total),
+            ..Side::default()
+        };
         Self {
             index,
             first_ns: 0,
             last_ns: 0,
             cm: None,
-            sides: Both::default(),
-            tracks,
+            sides: Both::new(side(), side()),
+            memory,
             rejected: Rejected::default(),
             icmp: 0,
         }
@@ -123,10 +127,10 @@ impl Recorder {
     }
 
     fn touch(&mut self, time: u64) {
-        if self.first_ns == 0 {
+        if self.first_ns == 0 || time < self.first_ns {
             self.first_ns = time;
         }
-        self.last_ns = time;
+        self.last_ns = self.last_ns.max(time);
     }
 
     /// A packet is in the capture.
@@ -245,7 +249,7 @@ impl Recorder {
         &mut self,
         tx: &Tx,
         (psn, opcode): (Psn, Opcode),
-        kind: DetailKind,
+        (kind, time): (DetailKind, u64),
         details: &mut Details,
     ) {
         let loss = &mut self.sides.of_mut(tx.dir).counts.loss;
@@ -256,6 +260,7 @@ impl Recorder {
         };
         *count = count.saturating_add(1);
         details.add(Detail {
+            time,
             event: kind,
             connection: u64::from(self.index),
             direction: direction_name(tx.dir),
@@ -381,7 +386,7 @@ impl Recorder {
     }
 
     fn remember(&mut self, tx: &Tx, frame: u64) {
-        if !self.tracks {
+        if self.memory == 0 {
             return;
         }
         let frames = &mut self.sides.of_mut(tx.dir).frames;
@@ -391,7 +396,7 @@ impl Recorder {
             _ => return,
         };
         frames.insert(number, frame);
-        if frames.len() > MOST_FRAMES {
+        if frames.len() > self.memory {
             frames.pop_first();
         }
     }
@@ -408,6 +413,7 @@ impl Recorder {
 
     fn detail_at(&self, tx: &Tx, captured: &Captured, event: DetailKind) -> Detail {
         Detail {
+            time: captured.time,
             event,
             connection: u64::from(self.index),
             direction: direction_name(tx.dir),

@@ -21,15 +21,24 @@ pub struct Percentiles {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Samples {
     kept: Vec<u64>,
+    most: usize,
     is_full: bool,
 }
 
-/// How many are kept of one kind and direction; with more, percentiles are unknown.
-const MOST: usize = 4096;
+/// How many are kept of all connections together, of one kind; with more, percentiles are unknown.
+const MOST: u64 = 1 << 20;
+/// The most of one connection.
+const MOST_OF_ONE: u64 = 4096;
 
 impl Samples {
+    /// For one of `total` connections.
+    pub(super) fn shared_by(total: u64) -> Self {
+        let most = MOST.checked_div(total).unwrap_or(0).min(MOST_OF_ONE);
+        Self { kept: Vec::new(), most: usize::try_from(most).unwrap_or(0), is_full: false }
+    }
+
     pub(super) fn record(&mut self, nanos: u64) {
-        if self.kept.len() < MOST && !self.is_full {
+        if self.kept.len() < self.most && !self.is_full {
             self.kept.push(nanos);
         } else {
             self.is_full = true;
@@ -61,7 +70,7 @@ mod tests {
 
     #[test]
     fn percentiles_are_by_nearest_rank() {
-        let mut samples = Samples::default();
+        let mut samples = Samples::shared_by(1);
         assert_eq!(samples.percentiles(), None);
         (1..=10).rev().for_each(|n| samples.record(n));
         let expected = Percentiles { count: 10, p50: 5, p90: 9, p99: 10, max: 10 };

@@ -18,7 +18,7 @@ pub(super) enum Seen {
 }
 
 /// Holes that are remembered; the oldest give way.
-const MOST_HOLES: usize = 4096;
+const MOST_HOLES: usize = 1024;
 
 impl Stream {
     /// Packets whose first transmission was passed over.
