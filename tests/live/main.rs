@@ -13,6 +13,7 @@
 
 mod counts;
 mod ends;
+mod probe;
 mod refusals;
 mod rig;
 mod screen;

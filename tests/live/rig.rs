@@ -77,6 +77,11 @@ impl Rig {
         sleep(Duration::from_millis(400));
     }
 
+    /// `ip` at the near end.
+    pub(crate) fn ip_near(&self, args: &str) {
+        assert!(ip(&format!("-n {} {args}", self.near)), "ip {args}");
+    }
+
     /// `ip` at the far end.
     pub(crate) fn ip_far(&self, args: &str) {
         assert!(ip(&format!("-n {} {args}", self.far)), "ip {args}");
