@@ -325,9 +325,14 @@ impl Requester {
     /// A packet of the answer to the request with this PSN.
     pub(crate) fn on_response(&mut self, plan: &ConnectionPlan, upsn: u64, now: u64) {
         let behind = self.messages.partition_point(|message| message.first <= upsn);
-        let Some(message) = behind.checked_sub(1).and_then(|at| self.messages.get_mut(at)) else {
+        let Some(at) = behind.checked_sub(1) else { return };
+        // Responses come in order: of a later one nothing is kept.
+        let open = self.messages.iter().take(at).find(|message| !message.is_answered());
+        if let Some(missing) = open.map(Message::expected) {
+            self.on_gap(plan, missing, now);
             return;
-        };
+        }
+        let Some(message) = self.messages.get_mut(at) else { return };
         let expected = message.expected();
         if upsn >= message.end || !message.wants_data() || upsn < expected {
             return;

@@ -4,6 +4,8 @@
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stream {
     next: Option<u64>,
+    /// Nothing before it was seen.
+    first: u64,
     /// Numbers that were passed over and not seen since: first and behind the last.
     holes: Vec<(u64, u64)>,
     missing: u64,
@@ -28,7 +30,17 @@ impl Stream {
 
     /// Takes a packet; `is_first` says that it is the first transmission.
     pub(super) fn take(&mut self, number: u64, is_first: bool) -> Seen {
-        let next = *self.next.get_or_insert(number);
+        let Some(next) = self.next else {
+            (self.first, self.next) = (number, Some(number.saturating_add(1)));
+            return Seen::New;
+        };
+        if number < self.first {
+            // Sent before the capture saw anything, or lost then.
+            let between = (number.saturating_add(1), self.first);
+            self.holes.extend(Some(between).filter(|(a, b)| a < b));
+            self.first = number;
+            return Seen::New;
+        }
         if number >= next {
             if number > next {
                 self.missing = self.missing.saturating_add(number.saturating_sub(next));
@@ -68,5 +80,8 @@ mod tests {
         assert_eq!((stream.take(5, false), stream.missing()), (Seen::New, 2));
         assert_eq!((stream.take(7, false), stream.take(7, false)), (Seen::New, Seen::Again));
         assert_eq!((stream.take(9, true), stream.missing()), (Seen::New, 2));
+        // What comes again from before the first one was not seen, and is not missed either.
+        assert_eq!((stream.take(1, false), stream.take(1, false)), (Seen::New, Seen::Again));
+        assert_eq!((stream.take(2, false), stream.missing()), (Seen::New, 2));
     }
 }
