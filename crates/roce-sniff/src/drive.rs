@@ -237,8 +237,9 @@ impl Trace {
         }
     }
 
-    /// What is left to say when the report is out: damage as a remark, failure as an error.
-    pub(crate) fn settle(&self) -> Result<()> {
+    /// What is left to say when the report is out: damage as a remark, unless the report told of it,
+    /// failure as an error.
+    pub(crate) fn settle(&self, is_told: bool) -> Result<()> {
         if let Some(failure) = &self.failure {
             bail!("{failure}");
         }
@@ -246,10 +247,10 @@ impl Trace {
             Some(damaged) if self.is_senseless => {
                 bail!("{damaged}; everything before it was read");
             }
-            Some(damaged) => {
+            Some(damaged) if !is_told => {
                 crate::printer::remark(&format!("{damaged}; everything before was read"))
             }
-            None => {}
+            _ => {}
         }
         Ok(())
     }

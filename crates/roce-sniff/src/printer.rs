@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal as _, Write};
 use anstream::{AutoStream, ColorChoice};
 
 use crate::cli::Color;
+use crate::text::escape::printable;
 
 /// Standard output, buffered.
 pub(crate) type Out = io::BufWriter<AutoStream<io::StdoutLock<'static>>>;
@@ -43,5 +44,5 @@ pub(crate) fn width() -> usize {
 /// Says something on standard error that is no error.
 pub(crate) fn remark(text: &str) {
     // Standard error may be closed; the work goes on.
-    let _ = writeln!(anstream::stderr(), "roce-sniff: {text}");
+    let _ = writeln!(anstream::stderr(), "roce-sniff: {}", printable(text));
 }

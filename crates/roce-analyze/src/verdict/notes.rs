@@ -38,6 +38,8 @@ note_ids! {
     Disagreement = "versions-disagree",
     /// One host asks and nothing comes back.
     OneWay = "one-way",
+    /// Connections are asked for and nobody answers.
+    Unanswered = "req-unanswered",
     /// RoCE v2 between link-local addresses, which no router forwards.
     LinkLocal = "link-local",
     /// Why ICRCs are wrong.
@@ -72,6 +74,7 @@ pub(super) fn notes(verdict: &Verdict) -> Vec<Note> {
     if verdict.roce_packets() == 0 && verdict.carrier(Carrier::InfiniBand).packets == 0 {
         nothing(verdict, &mut say);
     }
+    connecting(verdict, &mut say);
     pairs(verdict, &mut say);
     icrc(verdict, &mut say);
     marks(verdict, &mut say);
@@ -122,6 +125,21 @@ fn nothing(verdict: &Verdict, say: &mut impl FnMut(NoteId, String)) {
     );
     if traffic.count(TrafficKind::Tcp) > 0 {
         say(NoteId::PlainTcp, "The application may be speaking plain TCP.".to_owned());
+    }
+}
+
+/// The sign of a v2 client and a server that has v1 alone: REQs, and nothing that answers them.
+fn connecting(verdict: &Verdict, say: &mut impl FnMut(NoteId, String)) {
+    let [req, mra, rej, rep, ..] = verdict.cm;
+    if req > 0 && mra == 0 && rej == 0 && rep == 0 {
+        say(
+            NoteId::Unanswered,
+            format!(
+                "Connection requests (REQ {req}) and no answer: the server is not reached, does not listen to RDMA_CM, or does \
+                 not speak this version (a v2 client does not connect to a server that has v1 \
+                 alone); or the capture sees one direction only."
+            ),
+        );
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) fn show(source: &Source, args: &ConnectionsArgs, connection: &Connect
     let mut ladder = Ladder { connection, why: why(connection), out, start: None, last: None };
     let trace = drive(source, &args.source, args.output.quiet, &mut ladder)?;
     ladder.out.flush()?;
-    trace.settle()
+    trace.settle(false)
 }
 
 /// Columns of each half of the diagram.

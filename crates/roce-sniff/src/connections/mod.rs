@@ -78,7 +78,7 @@ pub(crate) fn run(args: &ConnectionsArgs) -> Result<Outcome> {
             bail!("--id {id}: there are {} connections", report.connections.len());
         };
         ladder::show(&source, args, connection)?;
-        trace.settle()?;
+        trace.settle(false)?;
         return Ok(Outcome::Done);
     }
     arrange(&mut report.connections, args);
@@ -102,7 +102,7 @@ pub(crate) fn run(args: &ConnectionsArgs) -> Result<Outcome> {
             Grouped(report.evicted.packets)
         ));
     }
-    trace.settle()?;
+    trace.settle(false)?;
     Ok(Outcome::Done)
 }
 

@@ -43,7 +43,7 @@ pub(crate) fn run(args: &PacketsArgs) -> Result<Outcome> {
     if !args.output.quiet {
         lister.summary(&trace);
     }
-    trace.settle()?;
+    trace.settle(false)?;
     Ok(Outcome::Done)
 }
 

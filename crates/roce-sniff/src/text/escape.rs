@@ -29,6 +29,22 @@ pub(crate) fn is_text(bytes: &[u8]) -> bool {
     text.len() >= 4 && text.iter().all(|byte| matches!(byte, 0x20..=0x7e))
 }
 
+/// A name from outside, such as a file's, with what could move a cursor made visible.
+pub(crate) fn printable(name: &str) -> String {
+    let mut text = String::with_capacity(name.len());
+    for char in name.chars() {
+        // Marks that reverse the direction of text are no control characters.
+        let is_mark = matches!(char, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}');
+        if char.is_control() || is_mark {
+            text.extend(char.escape_default());
+        } else {
+            text.push(char);
+        }
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -38,6 +54,11 @@ mod tests {
         let mut buf = Buf::default();
         quoted(&mut buf, b"a\x1b[31m\"\\\xe2\x80\xae\n\x7f");
         assert_eq!(buf.as_bytes(), br#""a\x1b[31m\"\\\xe2\x80\xae\x0a\x7f""#);
+    }
+
+    #[test]
+    fn names_cannot_either() {
+        assert_eq!(printable("a\x1b[31m\u{202e}ü"), "a\\u{1b}[31m\\u{202e}ü");
     }
 
     #[test]

@@ -20,6 +20,7 @@ use crate::cli::{Expect, Format, VerdictArgs};
 use crate::drive::{Sink, Took, Trace, drive};
 use crate::printer;
 use crate::source::Source;
+use crate::text::escape::printable;
 use live::Live;
 
 pub(crate) fn run(args: &VerdictArgs) -> Result<Outcome> {
@@ -35,7 +36,9 @@ pub(crate) fn run(args: &VerdictArgs) -> Result<Outcome> {
         }
         _ => watch(&source, args, config)?,
     };
-    let report = Report { verdict: &verdict, trace: &trace, name: source.name(), is_live, host };
+    let is_filtered = args.source.filter.is_some();
+    let name = printable(&source.name());
+    let report = Report { verdict: &verdict, trace: &trace, name, is_live, is_filtered, host };
     if !args.output.quiet {
         let mut out = printer::open(args.output.color);
         match args.output.format {
@@ -45,7 +48,8 @@ pub(crate) fn run(args: &VerdictArgs) -> Result<Outcome> {
         }
         out.flush()?;
     }
-    trace.settle()?;
+    let is_told = args.output.format == Format::Text && !args.output.quiet;
+    trace.settle(is_told)?;
     Ok(match args.expect {
         Some(expect) if !agrees(&verdict, expect) => Outcome::Disagrees,
         _ => Outcome::Done,
@@ -86,6 +90,8 @@ pub(crate) struct Report<'r> {
     pub(crate) trace: &'r Trace,
     pub(crate) name: String,
     pub(crate) is_live: bool,
+    /// Whether the user left frames out.
+    pub(crate) is_filtered: bool,
     /// What the host says of the interface; of a live capture only.
     pub(crate) host: Option<HostSide>,
 }
@@ -94,6 +100,9 @@ impl Report<'_> {
     /// All remarks: name and text. What the host knows better stands instead of what is said in
     /// general.
     pub(crate) fn notes(&self) -> Vec<(&'static str, String)> {
+        if self.is_filtered && !self.is_live && self.verdict.all.packets == 0 {
+            return vec![("filter", "No frame matches the filter.".to_owned())];
+        }
         let ours = self.host.as_ref().map_or(&[][..], |host| &host.notes);
         let is_needless = |id| ours.iter().any(|own| own.instead_of.contains(&id));
         let general = self.verdict.notes().into_iter().filter(|note| !is_needless(note.id));

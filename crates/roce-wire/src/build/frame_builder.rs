@@ -307,7 +307,7 @@ impl FrameBuilder<Ready> {
         self
     }
 
-    /// The UDP checksum, which is 0 otherwise; [`mend`](super::mend) makes a right one of any other.
+    /// The UDP checksum, which is 0 otherwise; [`mend`](super::mend()) makes a right one of any other.
     #[must_use]
     pub fn udp_checksum(mut self, checksum: u16) -> Self {
         self.edit_last(|part| {

@@ -38,7 +38,7 @@ pub enum Layer<'a> {
     Raw(&'static str, &'a [u8]),
 }
 
-/// Which header a layer is; for [`Kind::Raw`] kinds, what its bytes are.
+/// Which header a layer is, or what its bytes are where it has no struct of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     Erf,
