@@ -34,6 +34,7 @@
 //! | counters | [`Host::hw_counters`], [`events`] |
 //! | queue pairs, CM ids | [`netlink`] |
 //! | routes, neighbours | [`RouteNetlink`] |
+//! | one interface, its counters | [`LinkNetlink`] |
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::arithmetic_side_effects, clippy::cast_possible_truncation))]
 
@@ -41,6 +42,7 @@ pub mod compat;
 mod error;
 pub mod events;
 mod host;
+mod link;
 mod mode;
 pub mod netlink;
 mod route;
@@ -48,6 +50,7 @@ mod sysfs;
 
 pub use error::Error;
 pub use host::Host;
+pub use link::{LinkNetlink, LinkSent, NetLink};
 pub use mode::{
     Applied, Change, Failed, ModeStatus, Obstacle, Plan, PortRef, RoceMode, Step, Target, Unit,
     parse_tos,

@@ -14,6 +14,8 @@ pub(crate) enum Family {
     Rdma,
     /// Routes and neighbours: 12 bytes in front of the attributes (`struct rtmsg`, `struct ndmsg`).
     Route,
+    /// Interfaces: 16 bytes in front of the attributes (`struct ifinfomsg`).
+    Link,
 }
 
 impl Family {
@@ -22,6 +24,7 @@ impl Family {
         match self {
             Self::Rdma => 0,
             Self::Route => 12,
+            Self::Link => 16,
         }
     }
 
@@ -29,7 +32,7 @@ impl Family {
     const fn depth(self) -> u8 {
         match self {
             Self::Rdma => 2,
-            Self::Route => 0,
+            Self::Route | Self::Link => 0,
         }
     }
 }
