@@ -9,6 +9,7 @@ use crate::devices::DevicesArgs;
 use crate::mode::ModeArgs;
 use crate::ping::PingArgs;
 use crate::probe::ProbeArgs;
+use crate::send::SendArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -56,6 +57,8 @@ pub(crate) enum Command {
     Probe(ProbeArgs),
     /// Measures how long an RDMA_CM server takes to connect and to disconnect
     Ping(PingArgs),
+    /// Puts the frames of a capture or a scenario on an interface, at a given rate
+    Send(SendArgs),
     /// Prints the man page or a shell's completions
     Generate(GenerateArgs),
 }

@@ -16,6 +16,7 @@ mod ping;
 mod printer;
 mod probe;
 mod progress;
+mod send;
 mod source;
 mod stop;
 #[cfg(test)]
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
         Some(cli::Command::Mode(args)) => mode::run(&args),
         Some(cli::Command::Probe(args)) => probe::run(&args),
         Some(cli::Command::Ping(args)) => ping::run(&args),
+        Some(cli::Command::Send(args)) => send::run(&args),
         Some(cli::Command::Generate(args)) => generate::run(args.what),
         None => verdict::run(&cli.verdict),
     };

@@ -38,7 +38,7 @@ impl Input {
         Ok(reader.with_first_number(first_number))
     }
 
-    fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         match self {
             Self::File(path) => path.display().to_string(),
             Self::Stdin => "-".to_owned(),

@@ -82,7 +82,7 @@ impl FrameSender {
                 }
                 Took::Refused(errno) => {
                     for (number, frame) in batch.frames(done).take(1) {
-                        tally.refused(number, frame.len(), || io::Error::from(errno).to_string());
+                        tally.refused(number, frame.len(), || reason(errno));
                     }
                     done = done.saturating_add(1);
                     busy_since = None;
@@ -138,6 +138,15 @@ fn address(name: &str) -> Result<LinkAddr, Error> {
         existing.push(entry.interface_name);
     }
     Err(Error::NoSuchInterface { name: name.to_owned(), existing })
+}
+
+/// Why a frame was refused.
+fn reason(errno: Errno) -> String {
+    match errno {
+        Errno::EMSGSIZE => "longer than the MTU of the interface allows".to_owned(),
+        Errno::EINVAL => "shorter than an Ethernet header".to_owned(),
+        errno => io::Error::from(errno).to_string(),
+    }
 }
 
 fn failure(name: &str, errno: Errno) -> Error {
