@@ -167,12 +167,6 @@ fn the_truth_counts_what_a_decoder_counts() {
             assert_eq!(counted.acks, told.acks * 2);
             counted.acks = told.acks;
         }
-        // Without an ICRC, the end of the payload reads as one.
-        counted.payload += match name {
-            "icrc-home-made" => 5 * 4,
-            "malformed" => 4,
-            _ => 0,
-        };
         assert_eq!(counted, told, "{name}");
     }
 }
@@ -253,6 +247,6 @@ fn the_bytes_are_those_they_always_were() {
             })
     };
     let digests = ["healthy-v1", "random-loss", "many-connections"].map(digest);
-    let expected = [0x4b0c_415a_5b17_ce8e, 0xc03d_8c0e_10c2_590a, 0x7f14_a4bc_29d0_c24d];
+    let expected = [0x4b0c_415a_5b17_ce8e, 0xa53e_c64d_fdb7_79a4, 0x7f14_a4bc_29d0_c24d];
     assert_eq!(digests, expected, "{digests:#x?}");
 }

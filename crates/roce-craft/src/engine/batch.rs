@@ -66,7 +66,7 @@ impl Batch {
         }
     }
 
-    /// Room for the bytes of a frame; what follows is [`Self::push`] or [`Self::drop_bytes`].
+    /// Room for the bytes of a frame; what follows is [`Self::push`].
     pub(crate) const fn bytes_mut(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
@@ -74,11 +74,6 @@ impl Batch {
     /// How many bytes there are.
     pub(crate) const fn bytes_len(&self) -> usize {
         self.bytes.len()
-    }
-
-    /// The bytes from `at` on were not of a frame that is captured.
-    pub(crate) fn drop_bytes(&mut self, at: usize) {
-        self.bytes.truncate(at);
     }
 
     /// The bytes from `at` on are a frame.

@@ -15,7 +15,7 @@ use super::requester::{End, Requester};
 use super::responder::{Refuse, Responder, Taken};
 use super::rules::Attempts;
 use super::tx::{Body, CmBody, Fate, Tx, wire_psn};
-use crate::plan::{Both, ConnectionPlan, Dir, EventKind, Malformed, OpKind, Service};
+use crate::plan::{Both, ConnectionPlan, Dir, EventKind, IcrcFault, Malformed, OpKind, Service};
 use crate::rng::Rng;
 use crate::truth::{Captured, DetailKind, Details, Recorder};
 
@@ -49,6 +49,8 @@ struct EndState {
     attempts: Attempts,
     /// Everything that was sent.
     order: u64,
+    /// Identification of the last IPv4 packet.
+    ip_id: u16,
     /// Packets of connection management that were sent.
     gsi_packets: u32,
     /// When it last told its peer of congestion.
@@ -92,8 +94,8 @@ impl Connection {
                 Head::new(plan, &identity, Dir::Back),
             ),
             ends: Both::new(
-                EndState::new(plan, Dir::Forth, forth),
-                EndState::new(plan, Dir::Back, back),
+                EndState::new(plan, Dir::Forth, forth, identity.ip_id.forth),
+                EndState::new(plan, Dir::Back, back, identity.ip_id.back),
             ),
             channels: Both::default(),
             recorder: Recorder::new(index, total, if tracks { plan.memory() } else { 0 }),
@@ -132,14 +134,11 @@ impl Connection {
         let channel = self.channels.of_mut(dir);
         let Some((time, mut tx)) = channel.before.pop() else { return };
         tx.fate.captured = is_on;
-        let at = self.batch.bytes_len();
-        let head = self.heads.of_mut(dir);
-        encode(&self.plan, &self.identity, head, pattern, &tx, self.batch.bytes_mut());
         if is_on {
+            let at = self.batch.bytes_len();
+            let head = self.heads.of_mut(dir);
+            encode(&self.plan, &self.identity, head, pattern, &tx, self.batch.bytes_mut());
             self.batch.push(time, at, tx);
-        } else {
-            // The sender counts its packets whether or not they are captured.
-            self.batch.drop_bytes(at);
         }
         if tx.fate.lost_after {
             return;
@@ -207,10 +206,12 @@ impl Connection {
         let is_data = !matches!(tx.body, Body::Cnp | Body::Cm(_) | Body::Icmp(_));
         let class = if tx.fate.ce_before { 3 } else { plan.traffic_class };
         let is_whole = usize::try_from(turn.len).is_ok_and(|len| len <= snaplen);
+        let lacks_icrc = plan.icrc_fault == Some(IcrcFault::Missing) && tx.dir == Dir::Forth;
         Captured {
             frame: turn.number,
             time: epoch.saturating_add(turn.time),
             wire_len: u64::from(turn.len),
+            payload: u64::from(tx.payload_told(lacks_icrc)),
             psn,
             opcode,
             icrc_bad: is_data && has_fault && is_whole,
@@ -351,6 +352,10 @@ impl Connection {
         let end = self.ends.of_mut(dir);
         end.order = end.order.saturating_add(1);
         tx.order = end.order;
+        if !matches!(tx.body, Body::Cnp | Body::Cm(_) | Body::Icmp(_)) {
+            end.ip_id = end.ip_id.wrapping_add(1);
+            tx.ip_id = end.ip_id;
+        }
         let mut early_delay = 0;
         let mut copies = false;
         if plan.has_rules(dir) && tx.is_data_path() {
@@ -497,6 +502,7 @@ impl Connection {
             message: 0,
             ordinal: 0,
             order: 0,
+            ip_id: 0,
             again: None,
             fate: Fate::default(),
         };
@@ -523,6 +529,7 @@ impl Connection {
             message: 0,
             ordinal: 0,
             order: 0,
+            ip_id: 0,
             again: None,
             fate: Fate::default(),
         };
@@ -551,7 +558,7 @@ impl Connection {
 }
 
 impl EndState {
-    fn new(plan: &ConnectionPlan, dir: Dir, open_at: Option<u64>) -> Self {
+    fn new(plan: &ConnectionPlan, dir: Dir, open_at: Option<u64>, ip_id: u16) -> Self {
         let mut requester = Requester::new(dir, plan, open_at.unwrap_or(0));
         if open_at.is_none() {
             requester.never();
@@ -561,6 +568,7 @@ impl EndState {
             responder: Responder::new(dir),
             attempts: Attempts::default(),
             order: 0,
+            ip_id,
             gsi_packets: 0,
             last_cnp: None,
             refused: (0, 0),

@@ -42,7 +42,6 @@ const CNP_CLASS: u8 = 48 << 2 | 2;
 pub(crate) struct Head {
     data: FrameBuilder<Ready>,
     len: u32,
-    ip_id: u16,
 }
 
 impl Head {
@@ -50,7 +49,7 @@ impl Head {
         let data = head(plan, dir, identity.udp_src_port, plan.traffic_class);
         let empty = PacketBuilder::new(Opcode::RC_SEND_ONLY, Qpn::new(0), Psn::new(0));
         let len = data.len(&empty).saturating_sub(empty.len());
-        Self { data, len: u32::try_from(len).unwrap_or(0), ip_id: *identity.ip_id.of(dir) }
+        Self { data, len: u32::try_from(len).unwrap_or(0) }
     }
 
     /// The length of a frame, in bytes, before it is made.
@@ -148,11 +147,7 @@ fn data_packet(
     let class = if tx.fate.ce_before { plan.traffic_class | 3 } else { plan.traffic_class };
     head.data.set_traffic_class(class);
     if plan.ip_id == IpId::Count && plan.carrier == Carrier::V2Ipv4 {
-        // A copy that the network made is the same frame.
-        if !tx.fate.is_copy {
-            head.ip_id = head.ip_id.wrapping_add(1);
-        }
-        head.data.set_ip_id(head.ip_id);
+        head.data.set_ip_id(tx.ip_id);
     }
     if let Some(malformed) = tx.fate.malformed {
         let is_v1 = plan.carrier == Carrier::V1;
@@ -228,7 +223,9 @@ fn packet<'p>(
         Body::AtomicAck { msn, original } => packet
             .aeth(Aeth::new(Syndrome::ACK_UNLIMITED, Msn::new(msn)))
             .atomic_ack_eth(AtomicAckEth::new(original)),
-        Body::Ack { syndrome, msn } => packet.aeth(Aeth::new(Syndrome(syndrome), Msn::new(msn))),
+        Body::Ack { syndrome, msn, .. } => {
+            packet.aeth(Aeth::new(Syndrome(syndrome), Msn::new(msn)))
+        }
         _ => packet,
     }
 }

@@ -310,6 +310,7 @@ impl Requester {
             message: message.number,
             ordinal: message.ordinal.saturating_add(if carries_payload { index } else { 0 }),
             order: 0,
+            ip_id: 0,
             again: is_again.then_some(self.again),
             fate: Fate::default(),
         })

@@ -12,6 +12,7 @@ use crate::plan::{ConnectionPlan, Dir, OpKind, Retransmit};
 enum Reply {
     Ack {
         upsn: u64,
+        is_unasked: bool,
     },
     Refusal {
         upsn: u64,
@@ -44,6 +45,8 @@ pub(crate) struct Responder {
     /// The next PSN expected, counted from the start.
     expected: u64,
     msn: u32,
+    /// Whether the last request that was executed asks for an acknowledgement.
+    is_last_asking: bool,
     /// It has said what it misses and waits for it in silence.
     nak_sent: bool,
     /// Requests that came early, when it keeps them.
@@ -83,6 +86,7 @@ impl Responder {
             dir,
             expected: 0,
             msn: 0,
+            is_last_asking: true,
             nak_sent: false,
             early: Vec::new(),
             replies: VecDeque::new(),
@@ -160,6 +164,7 @@ impl Responder {
     fn execute(&mut self, plan: &ConnectionPlan, tx: &Tx, now: u64) {
         let Some(request) = tx.request() else { return };
         self.expected = tx.upsn.saturating_add(u64::from(tx.span));
+        self.is_last_asking = request.ack_req;
         if request.place.ends() {
             self.msn = self.msn.wrapping_add(1);
         }
@@ -200,7 +205,9 @@ impl Responder {
         let Some(request) = tx.request() else { return };
         match request.kind {
             OpKind::Send | OpKind::Write => {
-                self.say(plan, now, Reply::Ack { upsn: self.expected.saturating_sub(1) });
+                let upsn = self.expected.saturating_sub(1);
+                let is_unasked = !self.is_last_asking;
+                self.say(plan, now, Reply::Ack { upsn, is_unasked });
             }
             _ => {
                 self.round = self.round.saturating_add(1);
@@ -221,7 +228,7 @@ impl Responder {
         match request.kind {
             OpKind::Send | OpKind::Write => {
                 if request.ack_req {
-                    self.say(plan, now, Reply::Ack { upsn: tx.upsn });
+                    self.say(plan, now, Reply::Ack { upsn: tx.upsn, is_unasked: false });
                 }
             }
             OpKind::Read | OpKind::AtomicWrite | OpKind::Flush => {
@@ -240,9 +247,10 @@ impl Responder {
 
     /// Puts a reply behind the others; acknowledgements that wait become one.
     fn say(&mut self, plan: &ConnectionPlan, now: u64, reply: Reply) {
-        if let (Some((_, Reply::Ack { upsn })), Reply::Ack { upsn: newer }) =
-            (self.replies.back_mut(), reply)
+        if let Some((_, Reply::Ack { upsn, is_unasked })) = self.replies.back_mut()
+            && let Reply::Ack { upsn: newer, is_unasked: is_newer_unasked } = reply
         {
+            *is_unasked = is_newer_unasked;
             *upsn = (*upsn).max(newer);
             return;
         }
@@ -260,6 +268,7 @@ impl Responder {
             message,
             ordinal,
             order: 0,
+            ip_id: 0,
             again: None,
             fate: Fate::default(),
         };
@@ -289,14 +298,16 @@ impl Responder {
                 tx.again = replay.then_some(again);
                 tx
             }
-            Reply::Ack { upsn } => {
+            Reply::Ack { upsn, is_unasked } => {
+                let is_unasked = *is_unasked;
                 self.acks = self.acks.saturating_add(1);
                 let syndrome = Syndrome::ACK_UNLIMITED.0;
-                bare(Body::Ack { syndrome, msn: self.msn }, *upsn, 0, self.acks)
+                bare(Body::Ack { syndrome, msn: self.msn, is_unasked }, *upsn, 0, self.acks)
             }
             Reply::Refusal { upsn, syndrome } => {
                 self.acks = self.acks.saturating_add(1);
-                bare(Body::Ack { syndrome: *syndrome, msn: self.msn }, *upsn, 0, self.acks)
+                let body = Body::Ack { syndrome: *syndrome, msn: self.msn, is_unasked: false };
+                bare(body, *upsn, 0, self.acks)
             }
         };
         self.replies.pop_front();

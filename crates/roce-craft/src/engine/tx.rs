@@ -21,6 +21,8 @@ pub(crate) struct Tx {
     pub ordinal: u64,
     /// Grows with everything that this end sends.
     pub order: u64,
+    /// Identification of IPv4.
+    pub ip_id: u16,
     /// Why it is sent again, and the number of the round, when it is.
     pub again: Option<Again>,
     pub fate: Fate,
@@ -43,6 +45,8 @@ pub(crate) enum Body {
     Ack {
         syndrome: u8,
         msn: u32,
+        /// Nothing asked for it: it answers a request that was executed before.
+        is_unasked: bool,
     },
     Cnp,
     Cm(CmBody),
@@ -154,6 +158,13 @@ impl Tx {
     /// Whether it is of the connection itself, and not of the management around it.
     pub(crate) const fn is_data_path(&self) -> bool {
         !matches!(self.body, Body::Cm(_) | Body::Icmp(_))
+    }
+
+    /// Bytes of payload, as a decoder counts them: without an ICRC the end of the payload reads as
+    /// one.
+    pub(crate) fn payload_told(&self, lacks_icrc: bool) -> u32 {
+        let lacks_icrc = lacks_icrc || self.fate.malformed == Some(Malformed::NoIcrc);
+        self.payload().saturating_sub(if lacks_icrc { 4 } else { 0 })
     }
 
     /// Bytes of payload.

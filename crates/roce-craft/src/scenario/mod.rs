@@ -60,9 +60,10 @@ impl Scenario {
     }
 
     /// The same with this many connections: those of the file in turn, each with queue pairs and
-    /// PSNs of its own.
+    /// PSNs of its own. A million at most: each takes some 20 kB.
     #[must_use]
     pub fn with_connections(mut self, connections: u32) -> Self {
+        let connections = connections.min(1_000_000);
         let kinds = u32::try_from(self.plan.connections.len()).unwrap_or(u32::MAX);
         let each = connections.checked_div(kinds).unwrap_or(0);
         let more = connections.checked_rem(kinds).unwrap_or(0);

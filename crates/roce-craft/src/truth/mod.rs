@@ -12,7 +12,10 @@
 //!   although a later packet of the same end is.
 //! - `retransmitted_packets` are packets that their sender had sent before, captured or not.
 //! - `retransmissions` counts rounds: what was sent again for one and the same reason.
-//! - `duplicate_requests` are captured requests that the responder had executed before.
+//! - `duplicate_requests` are captured requests that the responder had executed before, without
+//!   those sent again after a timeout of which the capture has no answer: nobody can tell then
+//!   whether the request was lost or the answer, unless an acknowledgement comes that no request
+//!   asked for.
 //! - `loss` tells for every transmission that did not arrive on which side of the capture point it
 //!   was lost, whether or not that shows.
 //! - `details` lists what happened to single frames, in the order of the capture.

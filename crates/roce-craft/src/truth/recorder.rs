@@ -18,6 +18,8 @@ pub(crate) struct Captured {
     pub frame: u64,
     pub time: u64,
     pub wire_len: u64,
+    /// Bytes of payload, by the packet's own account.
+    pub payload: u64,
     pub psn: Psn,
     pub opcode: Opcode,
     /// Whether its ICRC is wrong, or is not there.
@@ -52,6 +54,10 @@ pub(crate) struct Side {
     open: VecDeque<Open>,
     ack_latency: Samples,
     completion: Samples,
+    /// What the capture shows to be answered ends before this PSN.
+    answered: u64,
+    /// Requests that the responder had executed before without the capture telling it so far.
+    doubtful: VecDeque<u64>,
     /// PSN of the first request in the capture.
     pub first_psn: Option<u32>,
     /// Whether a packet shows how long the longest payload is.
@@ -171,7 +177,12 @@ impl Recorder {
         match tx.body {
             Body::Request(_) => self.request(tx, captured),
             Body::Response { .. } | Body::AtomicAck { .. } => self.response(tx, captured),
-            Body::Ack { syndrome, .. } => self.ack(tx, captured, Syndrome(syndrome), details),
+            Body::Ack { syndrome, is_unasked, .. } => {
+                if is_unasked {
+                    self.sides.of_mut(tx.dir.other()).resolve(tx.upsn);
+                }
+                self.ack(tx, captured, Syndrome(syndrome), details);
+            }
             Body::Cnp => {
                 let counts = &mut self.sides.of_mut(tx.dir).counts;
                 counts.cnps = counts.cnps.saturating_add(1);
@@ -198,7 +209,7 @@ impl Recorder {
         let counts = &mut self.sides.of_mut(tx.dir).counts;
         counts.packets = counts.packets.saturating_add(1);
         counts.bytes = counts.bytes.saturating_add(captured.wire_len);
-        counts.payload_bytes = counts.payload_bytes.saturating_add(u64::from(tx.payload()));
+        counts.payload_bytes = counts.payload_bytes.saturating_add(captured.payload);
         counts.icrc_bad = counts.icrc_bad.saturating_add(u64::from(captured.icrc_bad));
         counts.ecn_ce = counts.ecn_ce.saturating_add(u64::from(captured.ce));
     }
@@ -274,6 +285,17 @@ impl Recorder {
 
     /// The responder had executed this request before.
     pub(crate) fn duplicate_request(&mut self, tx: &Tx) {
+        let answered = self.sides.of(tx.dir).answered;
+        if tx.again.is_some_and(|again| again.cause == Cause::Timeout) && tx.upsn >= answered {
+            // Without an answer in the capture nobody knows whether the request or the answer
+            // was lost. Perhaps an acknowledgement will tell.
+            let side = self.sides.of_mut(tx.dir);
+            if side.doubtful.len() >= MOST_OPEN {
+                side.doubtful.pop_front();
+            }
+            side.doubtful.push_back(tx.upsn);
+            return;
+        }
         let counts = &mut self.sides.of_mut(tx.dir).counts;
         counts.duplicate_requests = counts.duplicate_requests.saturating_add(1);
     }
@@ -318,7 +340,7 @@ impl Recorder {
         }
         let is_whole = request.place.ends();
         let counts = &mut side.counts;
-        counts.goodput_bytes = counts.goodput_bytes.saturating_add(u64::from(request.payload));
+        counts.goodput_bytes = counts.goodput_bytes.saturating_add(captured.payload);
         let bytes = match request.kind {
             OpKind::Send | OpKind::Write => request.payload,
             OpKind::Read => request.length,
@@ -344,11 +366,11 @@ impl Recorder {
 
     fn response(&mut self, tx: &Tx, captured: &Captured) {
         let side = self.sides.of_mut(tx.dir);
-        if let Body::Response { place, payload, .. } = tx.body {
+        if let Body::Response { place, .. } = tx.body {
             side.shows_pmtu |= !place.ends();
             if side.responses.take(tx.ordinal, tx.again.is_none()) == Seen::New {
                 let counts = &mut side.counts;
-                counts.goodput_bytes = counts.goodput_bytes.saturating_add(u64::from(payload));
+                counts.goodput_bytes = counts.goodput_bytes.saturating_add(captured.payload);
             }
         } else {
             side.responses.take(tx.ordinal, tx.again.is_none());
@@ -382,6 +404,9 @@ impl Recorder {
         };
         *count = count.saturating_add(1);
         side.last_nak = Some(captured.frame);
+        let asked = self.sides.of_mut(tx.dir.other());
+        // What it refuses is the first that it has not executed.
+        asked.answered = asked.answered.max(tx.upsn);
         self.detail(tx, captured, kind, details);
     }
 
@@ -469,8 +494,18 @@ impl Side {
         }
     }
 
+    /// An acknowledgement that nothing in the capture asks for: up to its PSN every request had
+    /// been executed before it was sent again.
+    fn resolve(&mut self, upsn: u64) {
+        let before = self.doubtful.len();
+        self.doubtful.retain(|doubtful| *doubtful > upsn);
+        let told = u64::try_from(before.saturating_sub(self.doubtful.len())).unwrap_or(0);
+        self.counts.duplicate_requests = self.counts.duplicate_requests.saturating_add(told);
+    }
+
     /// Everything before `behind` is answered.
     fn answered(&mut self, behind: u64, time: u64) {
+        self.answered = self.answered.max(behind);
         while let Some(open) = self.open.front() {
             if !open.is_whole || open.end > behind {
                 return;
