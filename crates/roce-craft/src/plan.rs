@@ -121,22 +121,29 @@ pub(crate) struct ConnectionPlan {
     pub leg: Both<u64>,
     pub jitter: u64,
     pub ack_delay: u64,
-    pub window: u64,
-    pub max_reads: u32,
-    pub retransmit: Retransmit,
-    pub timeout: u64,
-    pub timeout_code: u8,
-    pub retries: u8,
-    pub rnr_retries: u8,
+    pub limits: Limits,
     pub cnp: bool,
     pub cnp_interval: u64,
-    pub ack_every: u64,
 
     pub cm: Option<CmPlan>,
     pub ops: Both<Vec<OpPlan>>,
     pub rules: Both<Vec<Rule>>,
     /// Frames that stop what an end sends.
     pub stopped: Both<Vec<Arc<PausePlan>>>,
+}
+
+/// How far a requester goes without an answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// In PSNs.
+    pub window: u64,
+    pub max_reads: u32,
+    pub ack_every: u64,
+    pub retransmit: Retransmit,
+    pub timeout: u64,
+    pub timeout_code: u8,
+    pub retries: u8,
+    pub rnr_retries: u8,
 }
 
 impl ConnectionPlan {
@@ -154,7 +161,7 @@ impl ConnectionPlan {
 
     /// How many packets of one end are remembered: older ones are not sent again.
     pub(crate) fn memory(&self) -> usize {
-        let packets = self.window.saturating_mul(2).clamp(256, 131_072);
+        let packets = self.limits.window.saturating_mul(2).clamp(256, 131_072);
         usize::try_from(packets).unwrap_or(usize::MAX)
     }
 

@@ -95,7 +95,7 @@ impl Writer<'_> {
     fn path(&self) -> Path {
         let mut path = Path::new(gid(self.plan, Dir::Forth), gid(self.plan, Dir::Back))
             .with_flow_label(self.identity.flow_label)
-            .with_ack_timeout(AckTimeout(self.plan.timeout_code));
+            .with_ack_timeout(AckTimeout(self.plan.limits.timeout_code));
         path.traffic_class = self.plan.traffic_class;
         path.hop_limit = self.plan.hop_limit;
         if let Some((pcp, _)) = self.plan.vlan {
@@ -128,7 +128,7 @@ impl Writer<'_> {
 
     fn req(&self) -> Req {
         let plan = self.plan;
-        let reads = u8::try_from(plan.max_reads).unwrap_or(u8::MAX);
+        let reads = u8::try_from(plan.limits.max_reads).unwrap_or(u8::MAX);
         let transport = match plan.service {
             Service::Rc | Service::Ud => 0,
             Service::Uc => 1,
@@ -141,8 +141,8 @@ impl Writer<'_> {
             .with_remote_timeout(CmTimeout(self.cm.timeout_code))
             .with_local_timeout(CmTimeout(self.cm.timeout_code))
             .with_starting_psn(Psn::new(self.identity.psn.forth))
-            .with_retry_count(plan.retries)
-            .with_rnr_retry_count(plan.rnr_retries)
+            .with_retry_count(plan.limits.retries)
+            .with_rnr_retry_count(plan.limits.rnr_retries)
             .with_max_cm_retries(self.cm.retries)
             .with_path_mtu(PathMtu::from_bytes(plan.pmtu).unwrap_or(PathMtu(0)))
             .with_transport(transport)
@@ -154,11 +154,11 @@ impl Writer<'_> {
     }
 
     fn rep(&self) -> Rep {
-        let reads = u8::try_from(self.plan.max_reads).unwrap_or(u8::MAX);
+        let reads = u8::try_from(self.plan.limits.max_reads).unwrap_or(u8::MAX);
         let psn = Psn::new(self.identity.psn.back);
         let qpn = self.identity.qpn(Dir::Back);
         let mut rep = Rep::new(self.id(Dir::Back), self.id(Dir::Forth), qpn, psn)
-            .with_rnr_retry_count(self.plan.rnr_retries);
+            .with_rnr_retry_count(self.plan.limits.rnr_retries);
         rep.responder_resources = reads;
         rep.initiator_depth = reads;
         rep.local_ca_guid = Guid::new(self.identity.guid.back);
@@ -172,7 +172,7 @@ impl Writer<'_> {
             .with_remote_qpn(self.identity.qpn(there))
             .with_flow_label(self.identity.flow_label)
             .with_remote_timeout(CmTimeout(self.cm.timeout_code))
-            .with_ack_timeout(AckTimeout(self.plan.timeout_code));
+            .with_ack_timeout(AckTimeout(self.plan.limits.timeout_code));
         lap.hop_limit = self.plan.hop_limit;
         lap
     }

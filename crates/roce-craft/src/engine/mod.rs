@@ -10,9 +10,12 @@ mod group;
 mod identity;
 mod messages;
 mod mirror;
+mod receive;
+mod record;
 mod requester;
 mod responder;
 mod rules;
+mod send;
 mod summary;
 mod tx;
 

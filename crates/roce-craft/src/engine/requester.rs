@@ -107,8 +107,8 @@ impl Requester {
             free_at: open_at,
             resume_at: 0,
             deadline: None,
-            retries: plan.retries,
-            rnr_retries: plan.rnr_retries,
+            retries: plan.limits.retries,
+            rnr_retries: plan.limits.rnr_retries,
             again: Again { cause: Cause::Timeout, round: 0 },
             gap_asked: None,
             slowdown: 0,
@@ -146,7 +146,7 @@ impl Requester {
         if !self.selected.is_empty() || self.cursor < self.sent {
             return Some(at);
         }
-        if plan.is_reliable() && self.sent.saturating_sub(self.unacked) >= plan.window {
+        if plan.is_reliable() && self.sent.saturating_sub(self.unacked) >= plan.limits.window {
             return None;
         }
         if self.messages.back().is_some_and(|message| message.end > self.sent) {
@@ -155,7 +155,7 @@ impl Requester {
         let op = self.current_op(plan)?;
         if plan.is_reliable()
             && (self.messages.len() >= op.depth
-                || wants_data(op.kind) && self.waiting_reads >= plan.max_reads)
+                || wants_data(op.kind) && self.waiting_reads >= plan.limits.max_reads)
         {
             return None;
         }
@@ -183,7 +183,7 @@ impl Requester {
         self.sent = self.sent.max(behind);
         if plan.is_reliable() {
             if self.deadline.is_none() || is_again {
-                self.deadline = Some(now.saturating_add(plan.timeout));
+                self.deadline = Some(now.saturating_add(plan.limits.timeout));
             }
         } else if tx.request().is_some_and(|request| request.place.ends()) {
             self.messages.clear();
@@ -291,7 +291,7 @@ impl Requester {
             OpKind::AtomicWrite => 8,
             _ => 0,
         };
-        let due = index.saturating_add(1).is_multiple_of(plan.ack_every);
+        let due = index.saturating_add(1).is_multiple_of(plan.limits.ack_every);
         Some(Tx {
             dir: self.dir,
             body: Body::Request(Request {
@@ -364,7 +364,7 @@ impl Requester {
             return;
         }
         // 7 stands for "without end".
-        if plan.rnr_retries != 7 {
+        if plan.limits.rnr_retries != 7 {
             let Some(left) = self.rnr_retries.checked_sub(1) else {
                 self.end = Some(End::RnrRetryExceeded);
                 return;
@@ -375,7 +375,7 @@ impl Requester {
         self.begin_round(Cause::Rnr);
         self.selected.clear();
         self.cursor = upsn.min(self.cursor);
-        self.deadline = Some(self.resume_at.saturating_add(plan.timeout));
+        self.deadline = Some(self.resume_at.saturating_add(plan.limits.timeout));
     }
 
     /// The responder refused; the queue pair is in the error state.
@@ -403,7 +403,7 @@ impl Requester {
         self.retries = left;
         self.gap_asked = None;
         self.go_back(plan, self.unacked, Cause::Timeout, now);
-        self.deadline = Some(now.saturating_add(plan.timeout));
+        self.deadline = Some(now.saturating_add(plan.limits.timeout));
     }
 
     /// Forgets what is answered. Returns the PSN of a response that ought to have come before.
@@ -418,15 +418,15 @@ impl Requester {
         let until = blocked.unwrap_or(behind);
         if until > self.unacked {
             self.unacked = until;
-            self.retries = plan.retries;
-            self.rnr_retries = plan.rnr_retries;
+            self.retries = plan.limits.retries;
+            self.rnr_retries = plan.limits.rnr_retries;
             self.gap_asked = None;
             while self.messages.front().is_some_and(|m| m.end <= until && m.is_answered()) {
                 self.messages.pop_front();
             }
             self.cursor = self.cursor.max(until);
             self.selected.retain(|upsn| *upsn >= until);
-            self.deadline = (until < self.sent).then(|| now.saturating_add(plan.timeout));
+            self.deadline = (until < self.sent).then(|| now.saturating_add(plan.limits.timeout));
         }
         blocked
     }
@@ -444,7 +444,7 @@ impl Requester {
             return;
         }
         self.begin_round(cause);
-        match plan.retransmit {
+        match plan.limits.retransmit {
             Retransmit::GoBackN => {
                 self.selected.clear();
                 self.cursor = self.cursor.min(upsn);

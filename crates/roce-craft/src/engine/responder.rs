@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use roce_wire::{NakCode, RnrTimer, Syndrome};
 
-use super::tx::{Again, Body, Cause, Fate, Place, Request, Tx};
+use super::tx::{Again, Body, Cause, Place, Request, Tx};
 use crate::plan::{ConnectionPlan, Dir, OpKind, Retransmit};
 
 /// What is still to be said.
@@ -187,7 +187,7 @@ impl Responder {
 
     /// A request came early: the one before it is missing.
     fn miss(&mut self, plan: &ConnectionPlan, tx: &Tx, now: u64) {
-        if plan.retransmit == Retransmit::Selective
+        if plan.limits.retransmit == Retransmit::Selective
             && self.early.len() < MAX_EARLY
             && self.early.iter().all(|early| early.upsn != tx.upsn)
         {
@@ -260,57 +260,63 @@ impl Responder {
     /// Sends the next reply.
     pub(crate) fn send(&mut self, plan: &ConnectionPlan) -> Option<Tx> {
         let (_, reply) = self.replies.front_mut()?;
-        let bare = |body, upsn, message, ordinal| Tx {
-            dir: self.dir,
-            body,
-            upsn,
-            span: 1,
-            message,
-            ordinal,
-            order: 0,
-            ip_id: 0,
-            again: None,
-            fate: Fate::default(),
-        };
-        let again = Again { cause: Cause::Replay, round: self.round };
         let tx = match reply {
-            Reply::Data { next, first, end, length, base, message, msn, replay } => {
-                let index = next.saturating_sub(*first);
-                let offset = u32::try_from(index).unwrap_or(u32::MAX).saturating_mul(plan.pmtu);
-                let payload = length.saturating_sub(offset).min(plan.pmtu);
+            Reply::Data { next, .. } => {
                 let upsn = *next;
                 *next = next.saturating_add(1);
-                let place = Place::of(index == 0, *next >= *end);
-                let body = Body::Response { place, payload, msn: *msn };
-                let ordinal = base.saturating_add(index).saturating_add(1);
-                let mut tx = bare(body, upsn, *message, ordinal);
-                tx.again = replay.then_some(again);
-                if !place.ends() {
-                    return Some(tx);
-                }
-                tx
+                let data = *reply;
+                return self.data(plan, &data, upsn);
             }
             Reply::Atomic { upsn, base, message, msn, replay } => {
                 // What was there before: any number will do, the same one when asked again.
                 let original = base.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-                let body = Body::AtomicAck { msn: *msn, original };
-                let mut tx = bare(body, *upsn, *message, base.saturating_add(1));
-                tx.again = replay.then_some(again);
-                tx
+                let again = replay.then_some(Again { cause: Cause::Replay, round: self.round });
+                Tx {
+                    upsn: *upsn,
+                    message: *message,
+                    ordinal: base.saturating_add(1),
+                    again,
+                    ..Tx::aside(self.dir, Body::AtomicAck { msn: *msn, original })
+                }
             }
             Reply::Ack { upsn, is_unasked } => {
-                let is_unasked = *is_unasked;
-                self.acks = self.acks.saturating_add(1);
-                let syndrome = Syndrome::ACK_UNLIMITED.0;
-                bare(Body::Ack { syndrome, msn: self.msn, is_unasked }, *upsn, 0, self.acks)
+                let (upsn, is_unasked) = (*upsn, *is_unasked);
+                self.acknowledgement(upsn, Syndrome::ACK_UNLIMITED.0, is_unasked)
             }
             Reply::Refusal { upsn, syndrome } => {
-                self.acks = self.acks.saturating_add(1);
-                let body = Body::Ack { syndrome: *syndrome, msn: self.msn, is_unasked: false };
-                bare(body, *upsn, 0, self.acks)
+                let (upsn, syndrome) = (*upsn, *syndrome);
+                self.acknowledgement(upsn, syndrome, false)
             }
         };
         self.replies.pop_front();
         Some(tx)
+    }
+
+    fn acknowledgement(&mut self, upsn: u64, syndrome: u8, is_unasked: bool) -> Tx {
+        self.acks = self.acks.saturating_add(1);
+        let body = Body::Ack { syndrome, msn: self.msn, is_unasked };
+        Tx { upsn, ordinal: self.acks, ..Tx::aside(self.dir, body) }
+    }
+
+    /// The packet with this PSN of the answer to a READ; with the last one the reply is done.
+    fn data(&mut self, plan: &ConnectionPlan, reply: &Reply, upsn: u64) -> Option<Tx> {
+        let Reply::Data { first, end, length, base, message, msn, replay, .. } = *reply else {
+            return None;
+        };
+        let index = upsn.saturating_sub(first);
+        let offset = u32::try_from(index).unwrap_or(u32::MAX).saturating_mul(plan.pmtu);
+        let payload = length.saturating_sub(offset).min(plan.pmtu);
+        let place = Place::of(index == 0, upsn.saturating_add(1) >= end);
+        if place.ends() {
+            self.replies.pop_front();
+        }
+        let again = replay.then_some(Again { cause: Cause::Replay, round: self.round });
+        Some(Tx {
+            upsn,
+            message,
+            ordinal: base.saturating_add(index).saturating_add(1),
+            again,
+            ..Tx::aside(self.dir, Body::Response { place, payload, msn })
+        })
     }
 }

@@ -147,6 +147,22 @@ pub(crate) struct Fate {
 }
 
 impl Tx {
+    /// A packet that has no place among requests and responses.
+    pub(crate) fn aside(dir: Dir, body: Body) -> Self {
+        Self {
+            dir,
+            body,
+            upsn: 0,
+            span: 0,
+            message: 0,
+            ordinal: 0,
+            order: 0,
+            ip_id: 0,
+            again: None,
+            fate: Fate::default(),
+        }
+    }
+
     /// Whether it is a request, and which.
     pub(crate) const fn request(&self) -> Option<&Request> {
         match &self.body {

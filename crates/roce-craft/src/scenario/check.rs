@@ -14,7 +14,8 @@ use super::file::{
     Side,
 };
 use crate::plan::{
-    Both, CapturePlan, CmPlan, ConnectionPlan, Dir, HostPlan, OpPlan, PausePlan, Plan, Sizes,
+    Both, CapturePlan, CmPlan, ConnectionPlan, Dir, HostPlan, Limits, OpPlan, PausePlan, Plan,
+    Sizes,
 };
 use crate::rng::Chance;
 
@@ -195,11 +196,8 @@ impl<'t> Check<'t> {
         let vlan = self.vlan(entry, pcp)?;
         let priority = vlan.map_or(dscp >> 3, |(pcp, _)| pcp);
         let pmtu = self.pmtu(entry)?;
-        let window = self.between_or(entry.window.as_ref(), "window", (1, 65_536), 64)?;
         let (rtt, ps_per_byte) = (entry.rtt.map_or(10_000, |rtt| rtt.0), ps_per_byte(entry));
         let latency = (rtt / 2).max(1);
-        let timeout_code = self.between_or(entry.timeout.as_ref(), "timeout", (1, 31), 14)?;
-        let ack_every = window.div_ceil(2).min(32);
         let ops = self.ops(entry, pmtu)?;
         Ok(ConnectionPlan {
             name: entry.name.clone(),
@@ -227,21 +225,9 @@ impl<'t> Check<'t> {
             leg: leg(self.file.capture.at, latency),
             jitter: entry.jitter.0,
             ack_delay: entry.ack_delay.map_or(1_000, |delay| delay.0),
-            window: u64::from(window),
-            max_reads: self.between_or(entry.max_reads.as_ref(), "max_reads", (1, 255), 16)?,
-            retransmit: entry.retransmit,
-            timeout: exponent(timeout_code),
-            timeout_code,
-            retries: self.between_or(entry.retries.as_ref(), "retries", (0, 7), 7)?,
-            rnr_retries: self.between_or(entry.rnr_retries.as_ref(), "rnr_retries", (0, 7), 7)?,
+            limits: self.limits(entry)?,
             cnp: entry.cnp,
             cnp_interval: entry.cnp_interval.map_or(4_000, |interval| interval.0),
-            ack_every: u64::from(self.between_or(
-                entry.ack_every.as_ref(),
-                "ack_every",
-                (1, window),
-                ack_every,
-            )?),
             cm: entry.cm.as_ref().map(|cm| self.cm(cm, entry.service)).transpose()?,
             ops,
             rules: Both::default(),
@@ -249,6 +235,25 @@ impl<'t> Check<'t> {
                 self.stopped(indices.forth, priority),
                 self.stopped(indices.back, priority),
             ),
+        })
+    }
+
+    fn limits(&self, entry: &Connection) -> Result<Limits> {
+        let window = self.between_or(entry.window.as_ref(), "window", (1, 65_536), 64)?;
+        let timeout_code = self.between_or(entry.timeout.as_ref(), "timeout", (1, 31), 14)?;
+        // Often enough that the window never closes for good.
+        let often = window.div_ceil(2).min(32);
+        let ack_every =
+            self.between_or(entry.ack_every.as_ref(), "ack_every", (1, window), often)?;
+        Ok(Limits {
+            window: u64::from(window),
+            max_reads: self.between_or(entry.max_reads.as_ref(), "max_reads", (1, 255), 16)?,
+            ack_every: u64::from(ack_every),
+            retransmit: entry.retransmit,
+            timeout: exponent(timeout_code),
+            timeout_code,
+            retries: self.between_or(entry.retries.as_ref(), "retries", (0, 7), 7)?,
+            rnr_retries: self.between_or(entry.rnr_retries.as_ref(), "rnr_retries", (0, 7), 7)?,
         })
     }
 

@@ -24,7 +24,7 @@ impl Check<'_> {
         let is_certain = event.get_ref().rate.as_ref().is_some_and(|rate| *rate.get_ref() >= 1.0);
         for (index, connection) in connections.iter_mut().enumerate() {
             if wanted.is_none_or(|wanted| wanted == index) {
-                if rule.kind == EventKind::Rnr && is_certain && connection.rnr_retries == 7 {
+                if rule.kind == EventKind::Rnr && is_certain && connection.limits.rnr_retries == 7 {
                     let message = "never ends: set rnr_retries of the connection below 7";
                     return self.wrong(&event.span(), message);
                 }

@@ -23,6 +23,7 @@
 mod detail;
 mod recorder;
 mod samples;
+mod side;
 mod stream;
 
 use serde::Serialize;

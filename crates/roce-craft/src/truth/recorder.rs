@@ -1,12 +1,11 @@
 //! Keeps the truth about one connection while its frames go by.
 
-use std::collections::{BTreeMap, VecDeque};
-
 use roce_wire::{AckKind, NakCode, Opcode, Psn, Syndrome};
 
 use super::detail::{Detail, DetailKind, Details};
 use super::samples::Samples;
-use super::stream::{Seen, Stream};
+use super::side::{MOST_OPEN, Side};
+use super::stream::Seen;
 use super::{Cm, CmMessage, Direction, Rejected};
 use crate::engine::{Again, Body, Cause, OpKind, Tx};
 use crate::plan::{Both, Dir, Malformed};
@@ -42,46 +41,6 @@ pub(crate) struct Recorder {
     pub rejected: Rejected,
     pub icmp: u64,
 }
-
-/// What one end sent.
-#[derive(Debug, Default)]
-pub(crate) struct Side {
-    pub counts: Direction,
-    requests: Stream,
-    responses: Stream,
-    last_order: Option<u64>,
-    last_round: u32,
-    open: VecDeque<Open>,
-    ack_latency: Samples,
-    completion: Samples,
-    /// What the capture shows to be answered ends before this PSN.
-    answered: u64,
-    /// Requests that the responder had executed before without the capture telling it so far.
-    doubtful: VecDeque<u64>,
-    /// PSN of the first request in the capture.
-    pub first_psn: Option<u32>,
-    /// Whether a packet shows how long the longest payload is.
-    pub shows_pmtu: bool,
-    /// The frames of requests and responses by their numbers.
-    frames: Both<BTreeMap<u64, u64>>,
-    /// The last NAK and RNR NAK that this end sent.
-    last_nak: Option<u64>,
-}
-
-/// A message that was requested and is not answered yet.
-#[derive(Clone, Copy, Debug)]
-struct Open {
-    /// Behind its last PSN.
-    end: u64,
-    first_time: u64,
-    last_time: u64,
-    is_whole: bool,
-    is_repeated: bool,
-    wants_data: bool,
-}
-
-/// Messages whose times are followed.
-const MOST_OPEN: usize = 256;
 
 impl Recorder {
     /// For connection number `index` of `total`; remembers that many frames.
@@ -143,11 +102,7 @@ impl Recorder {
     pub(crate) fn captured(&mut self, tx: &Tx, captured: &Captured, details: &mut Details) {
         if let Some(malformed) = tx.fate.malformed {
             self.detail(tx, captured, DetailKind::Malformed, details);
-            if crate::engine::is_fatal(malformed) {
-                let loss = &mut self.sides.of_mut(tx.dir).counts.loss;
-                loss.before_capture = loss.before_capture.saturating_add(1);
-            }
-            if self.reject(malformed) {
+            if self.reject(malformed, tx.dir) {
                 return;
             }
         }
@@ -155,8 +110,13 @@ impl Recorder {
         self.count(tx, captured);
         self.note_fate(tx, captured, details);
         let side = self.sides.of_mut(tx.dir);
-        let is_late = side.last_order.is_some_and(|last| tx.order < last) && !tx.fate.is_copy;
+        let is_late = side.last_order.is_some_and(|last| tx.order < last);
         if tx.fate.corrupt || captured.icrc_bad && tx.fate.malformed.is_some() {
+            return;
+        }
+        if tx.fate.is_copy {
+            side.counts.duplicate_packets = side.counts.duplicate_packets.saturating_add(1);
+            self.detail_of(tx, captured, DetailKind::DuplicateInNetwork, None, details);
             return;
         }
         if is_late {
@@ -164,12 +124,6 @@ impl Recorder {
             self.detail(tx, captured, DetailKind::OutOfOrder, details);
         } else {
             side.last_order = Some(tx.order);
-        }
-        if tx.fate.is_copy {
-            let side = self.sides.of_mut(tx.dir);
-            side.counts.duplicate_packets = side.counts.duplicate_packets.saturating_add(1);
-            self.detail_of(tx, captured, DetailKind::DuplicateInNetwork, None, details);
-            return;
         }
         if let Some(again) = tx.again {
             self.note_again(tx, captured, again, details);
@@ -193,8 +147,13 @@ impl Recorder {
         self.remember(tx, captured.frame);
     }
 
-    /// What is not RoCE counts apart; says whether it is such.
-    const fn reject(&mut self, malformed: Malformed) -> bool {
+    /// What is not RoCE counts apart; says whether it is such. No receiver takes it, nor what has
+    /// no ICRC.
+    const fn reject(&mut self, malformed: Malformed, dir: Dir) -> bool {
+        if crate::engine::is_fatal(malformed) {
+            let loss = &mut self.sides.of_mut(dir).counts.loss;
+            loss.before_capture = loss.before_capture.saturating_add(1);
+        }
         let count = match malformed {
             Malformed::Opcode => &mut self.rejected.unknown_opcode,
             Malformed::Tver => &mut self.rejected.bad_tver,
@@ -464,60 +423,6 @@ impl Recorder {
     ) {
         let repeats_frame = of.or_else(|| self.frame_of(tx));
         details.add(Detail { repeats_frame, ..self.detail_at(tx, captured, event) });
-    }
-}
-
-impl Side {
-    /// A request packet that was seen for the first time: the times of its message.
-    fn follow(&mut self, tx: &Tx, begins: bool, is_whole: bool, time: u64) {
-        let end = tx.upsn.saturating_add(u64::from(tx.span));
-        if begins {
-            if self.open.len() >= MOST_OPEN {
-                self.open.pop_front();
-            }
-            let wants_data = tx
-                .request()
-                .is_some_and(|request| !matches!(request.kind, OpKind::Send | OpKind::Write));
-            self.open.push_back(Open {
-                end,
-                first_time: time,
-                last_time: time,
-                is_whole,
-                is_repeated: tx.again.is_some(),
-                wants_data,
-            });
-        } else if let Some(open) = self.open.iter_mut().rev().find(|open| open.end == tx.upsn) {
-            open.end = end;
-            open.last_time = time;
-            open.is_whole |= is_whole;
-            open.is_repeated |= tx.again.is_some();
-        }
-    }
-
-    /// An acknowledgement that nothing in the capture asks for: up to its PSN every request had
-    /// been executed before it was sent again.
-    fn resolve(&mut self, upsn: u64) {
-        let before = self.doubtful.len();
-        self.doubtful.retain(|doubtful| *doubtful > upsn);
-        let told = u64::try_from(before.saturating_sub(self.doubtful.len())).unwrap_or(0);
-        self.counts.duplicate_requests = self.counts.duplicate_requests.saturating_add(told);
-    }
-
-    /// Everything before `behind` is answered.
-    fn answered(&mut self, behind: u64, time: u64) {
-        self.answered = self.answered.max(behind);
-        while let Some(open) = self.open.front() {
-            if !open.is_whole || open.end > behind {
-                return;
-            }
-            let open = *open;
-            self.open.pop_front();
-            self.completion.record(time.saturating_sub(open.first_time));
-            // Of what was sent twice nobody knows which is answered.
-            if !open.is_repeated && !open.wants_data {
-                self.ack_latency.record(time.saturating_sub(open.last_time));
-            }
-        }
     }
 }
 
