@@ -93,4 +93,20 @@ ok "live: packets received, wire and NIC" equal packet_received
 ok "live: duplicate requests, wire and NIC" equal duplicate_request
 ok "live: nothing on soft-RoCE" says "its traffic passes veth0" roce-sniff veth0 --duration 300ms
 ok "live: nothing, and no device there" says "has no RDMA device" ip netns exec sw roce-sniff p0 --duration 300ms
+
+# The host's own word on who has the queue pairs, while they live.
+rping -s -a $B4 > /dev/null 2>&1 & server=$!; sleep 1
+rping -c -a $B4 > /dev/null 2>&1 & client=$!; sleep 1
+owned() { tr -d ' \n' < /out/owners.json | grep -qE "$1"; }
+ok "connections: live" rc 0 roce-sniff connections veth0 --duration 3s --format json -w /out/owners.pcap
+cp /out/last.txt /out/owners.json
+ok "connections: the client's process" owned "\"addr\":\"$A4\",\"qpn\":[0-9]+[^}]*\"process\":\"rping\",\"pid\":$client,"
+ok "connections: the server's, and its port" owned "\"addr\":\"$B4\"[^}]*\"process\":\"rping\",\"pid\":$server,\"cm_port\":7174"
+ok "connections: in text" says "rping[$client]" roce-sniff connections veth0 --duration 1s
+ok "connections: of a file just captured" says "rping[$client]" roce-sniff connections --live /out/owners.pcap
+ok "connections: not of any file" rc 1 says "rping" roce-sniff connections /out/owners.pcap
+ok "connections: one way, and the host knows both numbers" says '"learned_from": "host"' \
+    roce-sniff connections veth0 --duration 2s --format json -f "src host $A4"
+kill $client $server; wait $client $server 2>/dev/null || true
+ok "connections: no RDMA device there" rc 0 ip netns exec sw roce-sniff connections p0 --duration 300ms
 echo done >> $checks

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, SerializeStruct, Serializer};
 
-use super::report::{Connection, End, Evicted, Exchange, Report};
+use super::report::{Connection, End, Evicted, Exchange, Owner, Report};
 
 /// The name of the schema.
 pub const SCHEMA: &str = "roce-sniff/connections/1";
@@ -30,12 +30,19 @@ struct Lost {
     packets: u64,
 }
 
-impl Serialize for End {
+/// An end and who has it.
+struct Owned<'r>(&'r End, Option<&'r Owner>);
+
+impl Serialize for Owned<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(end, owner) = self;
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("addr", &self.addr.to_string())?;
-        entry(&mut map, "qpn", self.qpn.as_ref())?;
-        entry(&mut map, "start_psn", self.start_psn.as_ref())?;
+        map.serialize_entry("addr", &end.addr.to_string())?;
+        entry(&mut map, "qpn", end.qpn.as_ref())?;
+        entry(&mut map, "start_psn", end.start_psn.as_ref())?;
+        entry(&mut map, "process", owner.and_then(|owner| owner.process.as_ref()))?;
+        entry(&mut map, "pid", owner.and_then(|owner| owner.pid.as_ref()))?;
+        entry(&mut map, "cm_port", owner.and_then(|owner| owner.cm_port.as_ref()))?;
         map.end()
     }
 }
@@ -46,8 +53,9 @@ impl Serialize for Connection {
         map.serialize_entry("id", &self.id)?;
         map.serialize_entry("version", self.carrier.key())?;
         map.serialize_entry("service", self.service.name())?;
-        map.serialize_entry("a", &self.a)?;
-        map.serialize_entry("b", &self.b)?;
+        let [of_a, of_b] = self.owners.each_ref().map(Option::as_deref);
+        map.serialize_entry("a", &Owned(&self.a, of_a))?;
+        map.serialize_entry("b", &Owned(&self.b, of_b))?;
         entry(&mut map, "vlan", self.vlan.as_ref())?;
         entry(&mut map, "tunnel_id", self.tunnel_id.as_ref())?;
         entry(&mut map, "learned_from", self.learned_from.map(|by| by.key()).as_ref())?;

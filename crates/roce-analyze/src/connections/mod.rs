@@ -53,7 +53,7 @@ pub use key::{FlowKey, HostPair, shard_of};
 pub use proof::MAX_PROOFS_PER_EVENT;
 pub use report::{
     Connection, DirectionReport, EcnReport, End, Event, Evicted, Exchange, LearnedFrom, Loss,
-    Messages, Naks, Outcome, Percentiles, Proof, Rejection, Report, Retransmissions, Totals,
+    Messages, Naks, Outcome, Owner, Percentiles, Proof, Rejection, Report, Retransmissions, Totals,
 };
 pub use totals::{BadIcrc, PfcPriority};
 pub use tracker::{Config, Tracker};

@@ -67,6 +67,7 @@ pub(super) fn report(mut conn: Conn, end: CaptureEnd) -> Connection {
         service,
         a,
         b,
+        owners: [None, None],
         learned_from: pairing.map(|(by, _)| by),
         confidence: pairing.map(|(_, percent)| percent),
         pmtu: pmtu.bytes(),

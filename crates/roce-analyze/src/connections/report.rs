@@ -43,6 +43,8 @@ pub enum LearnedFrom {
     Port,
     /// The datagram header, which names the source queue pair.
     Datagram,
+    /// The host of one end, which knows both queue pairs of its own.
+    Host,
 }
 
 impl LearnedFrom {
@@ -54,6 +56,7 @@ impl LearnedFrom {
             Self::Psn => "psn",
             Self::Port => "port",
             Self::Datagram => "deth",
+            Self::Host => "host",
         }
     }
 }
@@ -105,6 +108,17 @@ pub struct End {
     pub start_psn: Option<u32>,
 }
 
+/// Who has the queue pair of an end, as its host says. No packet tells it.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Owner {
+    /// The name of the process, or `[module]` for the kernel's own.
+    pub process: Option<String>,
+    /// The number of the process.
+    pub pid: Option<u32>,
+    /// The port that RDMA_CM has for it, in its own port space.
+    pub cm_port: Option<u16>,
+}
+
 /// A connection.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -123,6 +137,9 @@ pub struct Connection {
     pub a: End,
     /// The other side.
     pub b: End,
+    /// Who has the queue pairs of A and of B. The tracker sees packets only and leaves this empty
+    /// for whoever can ask the hosts.
+    pub owners: [Option<Box<Owner>>; 2],
     /// What made the two flows one connection; `None` when only one flow was seen.
     pub learned_from: Option<LearnedFrom>,
     /// How sure that is, 0 to 100 percent; `None` when only one flow was seen.

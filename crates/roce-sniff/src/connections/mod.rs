@@ -2,6 +2,7 @@
 
 mod csv;
 mod ladder;
+mod owners;
 mod table;
 
 use std::io::{self, Write as _};
@@ -9,9 +10,11 @@ use std::io::{self, Write as _};
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use roce_analyze::connections::{Config, Connection, Report, Tracker, json};
-use roce_capture::Frame as Captured;
+use roce_capture::{Frame as Captured, Stats};
+use roce_host::Host;
 use roce_wire::{Frame, Link};
 
+use self::owners::Owners;
 use crate::Outcome;
 use crate::cli::{Format, OutputArgs, SourceArgs};
 use crate::drive::{Sink, Took, Trace, drive};
@@ -26,7 +29,8 @@ Examples:
   roce-sniff connections --sort retransmitted x.pcap the worst ones first
   roce-sniff connections --only 10.0.0.7 x.pcap      those of one host
   roce-sniff connections --id 3 x.pcap               one of them, packet by packet
-  roce-sniff connections --format json x.pcap        everything that is known")]
+  roce-sniff connections --format json x.pcap        everything that is known
+  roce-sniff connections eth2                        live, with the processes of this host")]
 pub(crate) struct ConnectionsArgs {
     #[command(flatten)]
     source: SourceArgs,
@@ -35,12 +39,16 @@ pub(crate) struct ConnectionsArgs {
     /// What to sort by; the most comes first
     #[arg(long, value_name = "BY", value_enum, default_value_t = Sort::First)]
     sort: Sort,
-    /// Only connections whose addresses, queue pairs, version or outcome have this text
+    /// Only connections whose addresses, queue pairs, version, outcome or processes have this text
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
     /// Show one connection as a ladder, packet by packet
     #[arg(long, value_name = "N")]
     id: Option<u64>,
+    /// The file was captured on this host just now: name the processes that have its queue pairs.
+    /// Live captures do so by themselves
+    #[arg(long)]
+    live: bool,
     /// How many connections to keep track of
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     max_connections: usize,
@@ -71,8 +79,9 @@ pub(crate) fn run(args: &ConnectionsArgs) -> Result<Outcome> {
     if args.id.is_some() && !source.can_be_read_twice() {
         bail!("--id reads its source twice: name capture files, not a stream or an interface");
     }
-    let (mut report, trace) =
-        track(&source, &args.source, args.output.quiet, args.max_connections)?;
+    let mut watch = Watch::new(&args.source, args.max_connections);
+    watch.owners = owners(&source, args.live);
+    let (mut report, trace) = watch.follow(&source, &args.source, args.output.quiet)?;
     if let Some(id) = args.id {
         let Some(connection) = report.connections.iter().find(|one| one.id == id) else {
             bail!("--id {id}: there are {} connections", report.connections.len());
@@ -113,15 +122,53 @@ pub(crate) fn track(
     quiet: bool,
     max_connections: usize,
 ) -> Result<(Report, Trace)> {
-    let config =
-        Config::default().with_max_connections(max_connections).with_check_icrc(!args.no_icrc);
-    let mut watch = Watch { tracker: Tracker::new(config) };
-    let trace = drive(source, args, quiet, &mut watch)?;
-    Ok((watch.tracker.finish(), trace))
+    Watch::new(args, max_connections).follow(source, args, quiet)
+}
+
+/// Who can say which processes of this host take part.
+fn owners(source: &Source, is_forced: bool) -> Option<Owners> {
+    if !is_forced && !matches!(source, Source::Live(_)) {
+        return None;
+    }
+    match Owners::of(Host::local()) {
+        Ok(owners) => Some(owners),
+        Err(why) => {
+            // A capture does not fail for that; only who asked for it wants to know.
+            if is_forced {
+                remark(&format!("--live: {why:#}"));
+            }
+            None
+        }
+    }
 }
 
 struct Watch {
     tracker: Tracker,
+    /// Of what happens on this host only.
+    owners: Option<Owners>,
+}
+
+impl Watch {
+    fn new(args: &SourceArgs, max_connections: usize) -> Self {
+        let config =
+            Config::default().with_max_connections(max_connections).with_check_icrc(!args.no_icrc);
+        Self { tracker: Tracker::new(config), owners: None }
+    }
+
+    fn follow(
+        mut self,
+        source: &Source,
+        args: &SourceArgs,
+        quiet: bool,
+    ) -> Result<(Report, Trace)> {
+        let trace = drive(source, args, quiet, &mut self)?;
+        let mut report = self.tracker.finish();
+        if let Some(mut owners) = self.owners {
+            owners.look();
+            owners.join(&mut report.connections);
+        }
+        Ok((report, trace))
+    }
 }
 
 impl Sink for Watch {
@@ -129,6 +176,19 @@ impl Sink for Watch {
     fn frame(&mut self, captured: &Captured<'_>, frame: &Frame<'_>, _: Link) -> Result<Took> {
         self.tracker.observe(frame, captured.number, captured.time_ns);
         Ok(Took { write: frame.is_roce(), count: true })
+    }
+
+    fn start(&mut self) {
+        if let Some(owners) = &mut self.owners {
+            owners.look();
+        }
+    }
+
+    fn tick(&mut self, _: &mut dyn FnMut() -> Option<Stats>) -> Result<()> {
+        if let Some(owners) = &mut self.owners {
+            owners.look_again();
+        }
+        Ok(())
     }
 }
 

@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use roce_analyze::connections::{Connection, DirectionReport, End, Outcome, Report};
+use roce_analyze::connections::{Connection, DirectionReport, End, Outcome, Owner, Report};
 use roce_wire::Carrier;
 
+use crate::text::escape::printable;
 use crate::text::number::{Bytes, Grouped, plural};
 use crate::text::style::{ANSWER, BAD, DIM, GOOD, WARN};
 
@@ -82,6 +83,9 @@ fn title(out: &mut impl Write, connection: &Connection) -> io::Result<()> {
     if let Some(pmtu) = connection.pmtu {
         write!(out, "  {DIM}pmtu {pmtu}{DIM:#}")?;
     }
+    if let Some(owners) = owners(connection) {
+        write!(out, "  {DIM}{owners}{DIM:#}")?;
+    }
     writeln!(out)
 }
 
@@ -98,6 +102,26 @@ pub(super) fn end(end: &End) -> String {
         Some(qpn) => format!("{} qp {qpn:#x}", end.addr),
         None => format!("{} qp ?", end.addr),
     }
+}
+
+/// `A ↔ B`, as far as the hosts have said who that is.
+fn owners(connection: &Connection) -> Option<String> {
+    match connection.owners.each_ref().map(Option::as_deref) {
+        [None, None] => None,
+        ends => Some(ends.map(|end| end.map_or_else(|| "?".to_owned(), owner)).join(" ↔ ")),
+    }
+}
+
+fn owner(owner: &Owner) -> String {
+    let mut text = printable(owner.process.as_deref().unwrap_or("?"));
+    // Writing to a string cannot fail.
+    if let Some(pid) = owner.pid {
+        let _ = write!(text, "[{pid}]");
+    }
+    if let Some(port) = owner.cm_port {
+        let _ = write!(text, " port {port}");
+    }
+    text
 }
 
 /// What one direction has, the numbers that say trouble only when they are there.
@@ -200,11 +224,12 @@ pub(super) fn naks(way: &DirectionReport) -> u64 {
 /// What `--only` looks into.
 pub(super) fn haystack(connection: &Connection) -> String {
     format!(
-        "{} {} {} {} {}",
+        "{} {} {} {} {} {}",
         version(connection.carrier),
         connection.service,
         end(&connection.a),
         end(&connection.b),
-        connection.outcome.key()
+        connection.outcome.key(),
+        owners(connection).unwrap_or_default()
     )
 }
