@@ -220,8 +220,7 @@ impl Connection {
                 }
             }
             Next::Timeout(dir) => {
-                let plan = Arc::clone(&self.plan);
-                self.ends.of_mut(dir).requester.on_timeout(&plan, self.now);
+                self.ends.of_mut(dir).requester.on_timeout(&self.plan, self.now);
             }
             Next::Reply(dir) => self.reply(dir),
             Next::Request(dir) => self.request(dir),

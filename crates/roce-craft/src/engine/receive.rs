@@ -1,14 +1,12 @@
 //! What an end makes of the packets that reach it.
 
-use std::sync::Arc;
-
 use roce_wire::{AckKind, NakCode, RnrTimer, Syndrome};
 
 use super::batch::Entry;
 use super::connection::Connection;
 use super::responder::{Refuse, Taken};
 use super::tx::{Body, Request, Tx};
-use crate::plan::{ConnectionPlan, EventKind, OpKind};
+use crate::plan::{EventKind, OpKind};
 
 impl Connection {
     /// A packet reaches its receiver.
@@ -17,26 +15,25 @@ impl Connection {
         if tx.fate.corrupt || tx.fate.malformed.is_some_and(super::is_fatal) {
             return;
         }
-        let plan = Arc::clone(&self.plan);
-        self.notify_congestion(&plan, tx);
-        let now = self.now;
+        self.notify_congestion(tx);
+        let (now, plan) = (self.now, &*self.plan);
         match tx.body {
-            Body::Request(_) if plan.is_reliable() => self.take(&plan, tx),
+            Body::Request(_) if plan.is_reliable() => self.take(tx),
             // What comes unreliably is not answered.
             Body::Request(_) => {}
             Body::Response { .. } | Body::AtomicAck { .. } => {
-                self.ends.of_mut(here).requester.on_response(&plan, tx.upsn, now);
+                self.ends.of_mut(here).requester.on_response(plan, tx.upsn, now);
             }
             Body::Ack { syndrome, .. } => {
                 let requester = &mut self.ends.of_mut(here).requester;
                 match Syndrome(syndrome).kind() {
-                    AckKind::Ack(_) => requester.on_ack(&plan, tx.upsn.saturating_add(1), now),
+                    AckKind::Ack(_) => requester.on_ack(plan, tx.upsn.saturating_add(1), now),
                     AckKind::Nak(NakCode::PSN_SEQUENCE_ERROR) => {
-                        requester.on_sequence_nak(&plan, tx.upsn, now);
+                        requester.on_sequence_nak(plan, tx.upsn, now);
                     }
                     AckKind::RnrNak(timer) => {
                         let wait = u64::from(RnrTimer::micros(timer)).saturating_mul(1000);
-                        requester.on_rnr_nak(&plan, tx.upsn, wait, now);
+                        requester.on_rnr_nak(plan, tx.upsn, wait, now);
                     }
                     AckKind::Nak(_) | AckKind::Reserved => requester.on_fatal_nak(),
                 }
@@ -47,18 +44,18 @@ impl Connection {
     }
 
     /// A reliable request reaches its responder.
-    fn take(&mut self, plan: &ConnectionPlan, tx: &Tx) {
-        let here = tx.dir.other();
-        let refuse = self.refusal(plan, tx);
-        let end = self.ends.of_mut(here);
-        let taken = end.responder.take(plan, tx, refuse, self.now);
+    fn take(&mut self, tx: &Tx) {
+        let refuse = self.refusal(tx);
+        let end = self.ends.of_mut(tx.dir.other());
+        let taken = end.responder.take(&self.plan, tx, refuse, self.now);
         if taken == Taken::Duplicate {
             self.batch.note(Entry::Duplicate(*tx));
         }
     }
 
     /// Whether a rule refuses a request that would be taken otherwise.
-    fn refusal(&mut self, plan: &ConnectionPlan, tx: &Tx) -> Option<Refuse> {
+    fn refusal(&mut self, tx: &Tx) -> Option<Refuse> {
+        let plan = &*self.plan;
         let end = self.ends.of_mut(tx.dir.other());
         if !plan.has_rules(tx.dir) || !end.responder.expects(tx) {
             return None;
@@ -87,7 +84,8 @@ impl Connection {
     }
 
     /// The receiver of a marked packet tells its sender, but not too often.
-    fn notify_congestion(&mut self, plan: &ConnectionPlan, tx: &Tx) {
+    fn notify_congestion(&mut self, tx: &Tx) {
+        let plan = &*self.plan;
         let is_marked = tx.fate.ce_before
             || tx.fate.ce_after
             || plan.traffic_class & 3 == 3 && matches!(tx.body, Body::Request(_));

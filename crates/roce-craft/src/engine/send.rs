@@ -19,36 +19,35 @@ struct Way {
 
 impl Connection {
     pub(super) fn request(&mut self, dir: Dir) {
-        let plan = Arc::clone(&self.plan);
-        if let Some(free) = free_at(&plan, dir, self.now) {
-            self.ends.of_mut(dir).requester.wait_until(free);
+        let (plan, requester) = (&*self.plan, &mut self.ends.of_mut(dir).requester);
+        if let Some(free) = free_at(plan, dir, self.now) {
+            requester.wait_until(free);
             return;
         }
-        let Some(tx) = self.ends.of_mut(dir).requester.send(&plan, self.now, &mut self.rng) else {
+        let Some(tx) = requester.send(plan, self.now, &mut self.rng) else {
             // The plan has no such operation; never look for it again.
-            self.ends.of_mut(dir).requester.wait_until(u64::MAX);
+            requester.wait_until(u64::MAX);
             return;
         };
-        let busy = plan.wire_time(self.heads.of(dir).frame_len(&plan, &tx));
-        self.ends.of_mut(dir).requester.occupy(self.now, busy);
+        let busy = plan.wire_time(self.heads.of(dir).frame_len(plan, &tx));
+        requester.occupy(self.now, busy);
         self.put_on_wire(tx, busy);
     }
 
     pub(super) fn reply(&mut self, dir: Dir) {
-        let plan = Arc::clone(&self.plan);
-        if let Some(free) = free_at(&plan, dir, self.now) {
-            self.ends.of_mut(dir).responder.occupy(free);
+        let (plan, responder) = (&*self.plan, &mut self.ends.of_mut(dir).responder);
+        if let Some(free) = free_at(plan, dir, self.now) {
+            responder.occupy(free);
             return;
         }
-        let Some(tx) = self.ends.of_mut(dir).responder.send(&plan) else { return };
-        let busy = plan.wire_time(self.heads.of(dir).frame_len(&plan, &tx));
-        self.ends.of_mut(dir).responder.occupy(self.now.saturating_add(busy));
+        let Some(tx) = responder.send(plan) else { return };
+        let busy = plan.wire_time(self.heads.of(dir).frame_len(plan, &tx));
+        responder.occupy(self.now.saturating_add(busy));
         self.put_on_wire(tx, busy);
     }
 
     /// A packet leaves its sender; what is to become of it is settled here.
     pub(super) fn put_on_wire(&mut self, mut tx: Tx, pace: u64) {
-        let plan = Arc::clone(&self.plan);
         let dir = tx.dir;
         let end = self.ends.of_mut(dir);
         end.order = end.order.saturating_add(1);
@@ -58,7 +57,8 @@ impl Connection {
             tx.ip_id = end.ip_id;
         }
         let mut way = Way::default();
-        if plan.has_rules(dir) && tx.is_data_path() {
+        if self.plan.has_rules(dir) && tx.is_data_path() {
+            let plan = Arc::clone(&self.plan);
             way = self.apply_rules(&plan, &mut tx, pace);
         }
         if way.is_lost {
@@ -68,7 +68,7 @@ impl Connection {
         }
         let jitter = self.jitter();
         let channel = self.channels.of_mut(dir);
-        let mut time = self.now.saturating_add(*plan.leg.of(dir)).saturating_add(jitter);
+        let mut time = self.now.saturating_add(*self.plan.leg.of(dir)).saturating_add(jitter);
         if way.late == 0 {
             // Jitter alone does not change the order.
             time = time.max(channel.last_capture);
