@@ -135,7 +135,7 @@ fn owners(source: &Source, is_forced: bool) -> Option<Owners> {
         Err(why) => {
             // A capture does not fail for that; only who asked for it wants to know.
             if is_forced {
-                remark(&format!("--live: {why:#}"));
+                remark(&format!("--live: no process is named: {why}"));
             }
             None
         }

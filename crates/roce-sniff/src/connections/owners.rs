@@ -60,11 +60,11 @@ struct Known {
 impl Owners {
     /// Gets ready to ask.
     pub(super) fn of(host: Host) -> Result<Self> {
-        let netlink = RdmaNetlink::open()?;
-        let owners = Self::new(host, Some(netlink));
+        let mut owners = Self::new(host, None);
         if owners.devices.is_empty() {
-            bail!("this host has no RoCE device");
+            bail!("this host has no RoCE device with a GID; see roce-sniff devices");
         }
+        owners.netlink = Some(RdmaNetlink::open()?);
         Ok(owners)
     }
 
