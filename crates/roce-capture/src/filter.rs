@@ -29,7 +29,7 @@ pub fn roce_filter_on(link_type: LinkType, ports: &[u16], tunnels: bool) -> Opti
     terms.extend(ports.iter().map(|port| format!("udp port {port}")));
     terms.extend(tunnel_ports.iter().map(|port| format!("udp dst port {port}")));
     // A UDP header behind IPv6 extension headers stands where BPF does not look.
-    terms.push("(ip6 and (ip6[6] = 0 or ip6[6] = 43 or ip6[6] = 60))".to_owned());
+    terms.push("(ip6 and (ip6[6] = 0 or ip6[6] = 43 or ip6[6] = 44 or ip6[6] = 60))".to_owned());
     if tunnels {
         terms.extend(TUNNEL_PROTOCOLS.iter().flat_map(|protocol| {
             [format!("ip proto {protocol}"), format!("ip6 proto {protocol}")]
@@ -96,7 +96,7 @@ fn behind_tags(at: usize, ports: &[u16], tunnels: bool) -> String {
     let (v4_proto, v6_next) = (format!("ether[{}]", field(9)), format!("ether[{}]", field(6)));
     let mut v4 = format!("({v4_proto} = 17 and ({}))", any_port(&v4_port));
     let mut v6 = format!("({v6_next} = 17 and ({}))", any_port(&v6_port));
-    let _ = write!(v6, " or {}", any_of(&v6_next, &[0, 43, 60]));
+    let _ = write!(v6, " or {}", any_of(&v6_next, &[0, 43, 44, 60]));
     let mut kinds = vec![0x8915_u16];
     if tunnels {
         let protocols = TUNNEL_PROTOCOLS.map(u16::from);

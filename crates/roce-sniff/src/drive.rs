@@ -1,10 +1,11 @@
 //! The loop: frames from the source, through the filter, to whoever looks at them, and to `-w`.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use roce_capture::{
-    DamageKind, FileWriter, Frame as Captured, HAS_FILTERS, LiveCapture, Next, Stats,
+    DamageKind, FileWriter, Frame as Captured, HAS_FILTERS, LinkType, LiveCapture, Next, Stats,
     WriterOptions, frames_passed,
 };
 use roce_wire::{Frame, Link, Ports};
@@ -50,6 +51,8 @@ pub(crate) struct Trace {
     pub(crate) passed: Option<u64>,
     /// Why the source ended before its time.
     pub(crate) failure: Option<String>,
+    /// Whether the user stopped the reading of files before their end.
+    pub(crate) is_interrupted: bool,
 }
 
 /// Reads the source to its end, or to the limit, or until the user wants to stop.
@@ -65,23 +68,32 @@ pub(crate) fn drive(
     let mut run = Run::new(sink, &stop, &ports);
     if let Some(path) = &args.write {
         source.allow_write(path)?;
-        run.writer = Some(FileWriter::create(path, &WriterOptions::default())?);
+        run.output = Output::To(path);
     }
     run.left = args.count.unwrap_or(u64::MAX);
     run.duration = args.duration;
-    let trace = match source {
+    let mut trace = match source {
         Source::Files(inputs) => {
             let mut trace = Trace::default();
             let mut clock = None;
             let mut progress = Progress::new(quiet);
             let mut number = 1;
             for input in inputs {
-                let mut reader = input.open(&stop, number)?;
+                let mut reader = match input.open(&stop, number) {
+                    Ok(reader) => reader,
+                    // What was seen in the files before is still worth reporting.
+                    Err(error) if number > 1 => {
+                        trace.failure = Some(error.to_string());
+                        break;
+                    }
+                    Err(error) => return Err(error),
+                };
                 let end = run.file(&mut reader, &mut filter, &mut clock, &mut progress);
                 progress.clear();
                 number = reader.last_number().saturating_add(1);
                 trace.add_file(&reader, end, stop.is_wanted())?;
-                if run.is_over() {
+                trace.is_interrupted = stop.is_wanted() && !input.is_stream();
+                if run.is_over() || trace.failure.is_some() {
                     break;
                 }
             }
@@ -96,10 +108,41 @@ pub(crate) fn drive(
             trace
         }
     };
-    if let Some(writer) = run.writer {
-        writer.finish()?;
+    if let Err(error) = run.output.finish() {
+        trace.failure.get_or_insert_with(|| error.to_string());
     }
     Ok(trace)
+}
+
+/// Where `-w` writes to. The file is made when there is something to write or when all went well:
+/// a mistake elsewhere must not cost what is in it.
+#[derive(Default)]
+enum Output<'r> {
+    #[default]
+    None,
+    To(&'r Path),
+    File(FileWriter),
+}
+
+impl Output<'_> {
+    fn write(&mut self, captured: &Captured<'_>) -> Result<(), roce_capture::Error> {
+        if let Self::To(path) = self {
+            *self = Self::File(FileWriter::create(path, &WriterOptions::default())?);
+        }
+        match self {
+            Self::File(writer) => writer.write(captured),
+            Self::None | Self::To(_) => Ok(()),
+        }
+    }
+
+    fn finish(self) -> Result<(), roce_capture::Error> {
+        let writer = match self {
+            Self::None => return Ok(()),
+            Self::To(path) => FileWriter::create(path, &WriterOptions::default())?,
+            Self::File(writer) => writer,
+        };
+        writer.finish().map(|_| ())
+    }
 }
 
 /// The way of a frame through the filter's other side: to whoever looks at it, and to the file.
@@ -107,7 +150,7 @@ pub(crate) struct Run<'r, S> {
     sink: &'r mut S,
     stop: &'r Stop,
     ports: &'r Ports,
-    writer: Option<FileWriter>,
+    output: Output<'r>,
     /// How many frames may still be counted.
     left: u64,
     duration: Option<Duration>,
@@ -120,7 +163,7 @@ pub(crate) fn clock_limit(duration: Option<Duration>) -> Option<u64> {
 
 impl<'r, S: Sink> Run<'r, S> {
     pub(crate) const fn new(sink: &'r mut S, stop: &'r Stop, ports: &'r Ports) -> Self {
-        Self { sink, stop, ports, writer: None, left: u64::MAX, duration: None }
+        Self { sink, stop, ports, output: Output::None, left: u64::MAX, duration: None }
     }
 
     fn is_over(&self) -> bool {
@@ -134,10 +177,8 @@ impl<'r, S: Sink> Run<'r, S> {
         let wire_len = usize::try_from(captured.wire_len).unwrap_or(usize::MAX);
         let frame = Frame::parse(link, captured.data, wire_len, self.ports);
         let took = self.sink.frame(captured, &frame, link)?;
-        if took.write
-            && let Some(writer) = &mut self.writer
-        {
-            writer.write(captured)?;
+        if took.write {
+            self.output.write(captured)?;
         }
         self.left = self.left.saturating_sub(u64::from(took.count));
         Ok(())
@@ -186,10 +227,14 @@ impl<'r, S: Sink> Run<'r, S> {
         self.sink.start();
         while !self.is_over() {
             let idle = match capture.next_frame() {
-                Ok(Next::Frame(captured)) => {
-                    self.frame(&captured)?;
-                    false
-                }
+                Ok(Next::Frame(captured)) => match self.frame(&captured) {
+                    Ok(()) => false,
+                    Err(error) if is_of_capture(&error) => {
+                        trace.failure = Some(error.to_string());
+                        break;
+                    }
+                    Err(error) => return Err(error),
+                },
                 Ok(Next::Timeout) => true,
                 Ok(Next::End) => break,
                 // What was seen until then is still worth reporting.
@@ -216,6 +261,11 @@ impl<'r, S: Sink> Run<'r, S> {
     }
 }
 
+/// Whether reading or writing captures failed, and not the output of what was found.
+fn is_of_capture(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<roce_capture::Error>().is_some()
+}
+
 impl Trace {
     /// Takes the end of a file into account. A stream that the user stopped is cut anywhere.
     pub(crate) fn add_file(
@@ -229,7 +279,7 @@ impl Trace {
             self.damaged.get_or_insert_with(|| format!("{}: {damage}", reader.name()));
         }
         match end {
-            Err(error) if error.downcast_ref::<roce_capture::Error>().is_some() => {
+            Err(error) if is_of_capture(&error) => {
                 self.failure.get_or_insert_with(|| error.to_string());
                 Ok(())
             }
@@ -242,6 +292,9 @@ impl Trace {
     pub(crate) fn settle(&self, is_told: bool) -> Result<()> {
         if let Some(failure) = &self.failure {
             bail!("{failure}");
+        }
+        if self.is_interrupted && !is_told {
+            crate::printer::remark("stopped before the end: the rest was not read");
         }
         match &self.damaged {
             Some(damaged) if self.is_senseless => {
@@ -268,6 +321,11 @@ impl Filter {
         if expression.is_some() && !HAS_FILTERS {
             bail!("-f: this build has no BPF filters; build it with libpcap");
         }
+        // A mistake is told before anything is read or written, whatever link types come.
+        #[cfg(feature = "libpcap")]
+        if let Some(expression) = &expression {
+            roce_capture::Filter::new(expression, LinkType::ETHERNET)?;
+        }
         Ok(Self {
             expression,
             #[cfg(feature = "libpcap")]
@@ -292,7 +350,9 @@ impl Filter {
             return Ok(filter.matches(frame));
         }
         let expression = self.expression.as_deref().unwrap_or_default();
-        let filter = roce_capture::Filter::new(expression, frame.link_type)?;
+        // Not a failure to read: nothing that was seen before is worth reporting.
+        let filter = roce_capture::Filter::new(expression, frame.link_type)
+            .map_err(|error| anyhow::anyhow!("{error}"))?;
         let passes = filter.matches(frame);
         self.compiled.push(filter);
         Ok(passes)

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use roce_capture::{FileReader, LiveCapture, LiveOptions, RoceOnly, interfaces, same_file};
-use roce_wire::Ports;
+use roce_capture::{Error, FileReader, LiveCapture, LiveOptions, RoceOnly, interfaces, same_file};
+use roce_wire::{Geneve, Ports, Vxlan};
 
 use crate::cli::SourceArgs;
 use crate::printer::remark;
-use crate::stop::{Stop, StoppableStdin};
+use crate::stop::{Stop, Stoppable};
 
 /// Where frames come from.
 #[derive(Debug)]
@@ -29,13 +29,27 @@ pub(crate) enum Input {
 impl Input {
     pub(crate) fn open(&self, stop: &Stop, first_number: u64) -> Result<FileReader> {
         let reader = match self {
+            Self::File(path) if self.is_stream() => {
+                let name = path.display().to_string();
+                let stream = Stoppable::open(path, stop)
+                    .map_err(|source| Error::Open { file: name.clone(), source })?;
+                FileReader::from_read(name, Box::new(stream))?
+            }
             Self::File(path) => FileReader::open(path)?,
             Self::Stdin => {
-                let stdin = Box::new(StoppableStdin(stop.clone()));
+                let stdin = Box::new(Stoppable::stdin(stop));
                 FileReader::from_read("standard input".to_owned(), stdin)?
             }
         };
         Ok(reader.with_first_number(first_number))
+    }
+
+    /// Whether it comes as it comes: standard input, a FIFO.
+    pub(crate) fn is_stream(&self) -> bool {
+        match self {
+            Self::File(path) => path.metadata().is_ok_and(|meta| !meta.is_file() && !meta.is_dir()),
+            Self::Stdin => true,
+        }
     }
 
     pub(crate) fn name(&self) -> String {
@@ -84,9 +98,11 @@ impl Source {
         }
         let Self::Files(inputs) = self else { return Ok(()) };
         for input in inputs {
-            if let Input::File(path) = input
-                && same_file(path, to)
-            {
+            let path = match input {
+                Input::File(path) => path,
+                Input::Stdin => Path::new("/dev/stdin"),
+            };
+            if same_file(path, to) {
                 bail!("-w {}: is the file that is being read", to.display());
             }
         }
@@ -158,6 +174,9 @@ pub(crate) fn open_live(name: &str, args: &SourceArgs, ports: &Ports) -> Result<
 pub(crate) fn ports(args: &SourceArgs) -> Result<Ports> {
     let mut ports = Ports::default();
     for port in &args.port {
+        if [Vxlan::PORT, Geneve::PORT].contains(port) {
+            bail!("--port {port}: is the port of a tunnel, which is looked into as it is");
+        }
         if !ports.add(*port) {
             bail!("--port: at most {} ports beside 4791", Ports::MAX.saturating_sub(1));
         }

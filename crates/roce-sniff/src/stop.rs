@@ -1,10 +1,16 @@
 //! Ctrl-C and SIGTERM end a capture in good order; a second one ends it at once.
 
+use std::fs::File;
 use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
@@ -29,21 +35,43 @@ impl Stop {
     }
 }
 
-/// Standard input that ends when the user wants to stop, even while nothing comes in.
+/// A stream that ends when the user wants to stop, even while nothing comes in: standard input, a
+/// FIFO, a terminal.
 #[derive(Debug)]
-pub(crate) struct StoppableStdin(pub(crate) Stop);
+pub(crate) struct Stoppable<S> {
+    stream: S,
+    stop: Stop,
+}
 
-impl Read for StoppableStdin {
+impl Stoppable<io::Stdin> {
+    pub(crate) fn stdin(stop: &Stop) -> Self {
+        Self { stream: io::stdin(), stop: stop.clone() }
+    }
+}
+
+impl Stoppable<File> {
+    /// Opens something that is no regular file.
+    pub(crate) fn open(path: &Path, stop: &Stop) -> io::Result<Self> {
+        // Opening a FIFO would wait for its writer, where no signal is heard.
+        let nonblocking = OFlags::NONBLOCK.bits().cast_signed();
+        let stream = File::options().read(true).custom_flags(nonblocking).open(path)?;
+        Ok(Self { stream, stop: stop.clone() })
+    }
+}
+
+impl<S: AsFd> Read for Stoppable<S> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let stdin = io::stdin();
         let wait = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-        while !self.0.is_wanted() {
-            let mut ready = [PollFd::new(&stdin, PollFlags::IN)];
+        while !self.stop.is_wanted() {
+            let mut ready = [PollFd::new(&self.stream, PollFlags::IN)];
             match poll(&mut ready, Some(&wait)) {
-                Ok(0) => {}
-                Ok(_) => return Ok(rustix::io::read(&stdin, buffer)?),
-                Err(rustix::io::Errno::INTR) => {}
+                Ok(0) | Err(Errno::INTR) => continue,
+                Ok(_) => {}
                 Err(error) => return Err(error.into()),
+            }
+            match rustix::io::read(&self.stream, &mut *buffer) {
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                other => return Ok(other?),
             }
         }
         Ok(0)

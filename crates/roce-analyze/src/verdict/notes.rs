@@ -120,7 +120,7 @@ fn nothing(verdict: &Verdict, say: &mut impl FnMut(NoteId, String)) {
     say(
         NoteId::Mirror,
         "A switch's own CPU sees no forwarded RDMA: use a mirror port or ERSPAN, \
-         and see that it mirrors RDMA (try --tunnels when it is encapsulated)."
+         and see that it mirrors RDMA (live, --tunnels looks into encapsulated ones)."
             .to_owned(),
     );
     if traffic.count(TrafficKind::Tcp) > 0 {
@@ -154,7 +154,9 @@ fn pairs(verdict: &Verdict, say: &mut impl FnMut(NoteId, String)) {
         };
         say(NoteId::Disagreement, format!("{}.{others}", disagreement(pair)));
     }
-    let mut silent = pairs.iter().filter_map(unanswered);
+    // Where pairs did not fit, the answers may be among what is not listed.
+    let is_complete = pairs.unlisted() == 0;
+    let mut silent = pairs.iter().filter(|_| is_complete).filter_map(unanswered);
     if let Some((from, to, requests)) = silent.next() {
         let others = match silent.count() {
             0 => String::new(),
@@ -200,6 +202,9 @@ fn disagreement(pair: &Pair) -> String {
 
 /// The direction of a pair that asks and is not answered, if there is one.
 fn unanswered(pair: &Pair) -> Option<(Addr, Addr, u64)> {
+    if pair.a == pair.b {
+        return None;
+    }
     match (pair.a_to_b.requests, pair.b_to_a.requests) {
         (n, _) if n > 0 && pair.b_to_a.total() == 0 => Some((pair.a, pair.b, n)),
         (_, n) if n > 0 && pair.a_to_b.total() == 0 => Some((pair.b, pair.a, n)),

@@ -31,7 +31,7 @@ pub(crate) fn run(args: &PacketsArgs) -> Result<Outcome> {
         line: Line::new(colored),
         // Whoever watches a stream wants to see each packet as it comes.
         flushes: matches!(&source, Source::Files(inputs)
-            if inputs.iter().any(|input| matches!(input, Input::Stdin))),
+            if inputs.iter().any(Input::is_stream)),
         listed: 0,
         rejected: [0; Reject::ALL.len()],
     };

@@ -75,6 +75,8 @@ struct SourceObject {
     truncated: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     damaged: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    interrupted: bool,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     other_frames: BTreeMap<&'static str, u64>,
 }
@@ -175,6 +177,7 @@ fn source(report: &Report<'_>) -> SourceObject {
         interface_frames: report.trace.passed,
         truncated: verdict.truncated,
         damaged: report.trace.damaged.clone(),
+        interrupted: report.trace.is_interrupted,
         other_frames: verdict
             .traffic
             .shares()

@@ -8,7 +8,7 @@ mod text;
 
 use std::io::Write as _;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use roce_analyze::verdict::{Answer, Config, FrameInfo, Verdict};
 use roce_capture::{Frame as Captured, Stats};
 use roce_host::Host;
@@ -50,6 +50,9 @@ pub(crate) fn run(args: &VerdictArgs) -> Result<Outcome> {
     }
     let is_told = args.output.format == Format::Text && !args.output.quiet;
     trace.settle(is_told)?;
+    if args.expect.is_some() && trace.is_interrupted {
+        bail!("--expect: stopped before the end, so there is no answer");
+    }
     Ok(match args.expect {
         Some(expect) if !agrees(&verdict, expect) => Outcome::Disagrees,
         _ => Outcome::Done,

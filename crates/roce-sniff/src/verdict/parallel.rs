@@ -5,6 +5,7 @@
 //! and the parts of a verdict can be put together in any order.
 
 use std::num::NonZero;
+use std::panic::resume_unwind;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -46,6 +47,7 @@ pub(super) fn verdict(
     let feeder = Mutex::new(Feeder {
         inputs: inputs.iter(),
         reader: None,
+        is_stream: false,
         next_number: 1,
         clock: None,
         limit: clock_limit(args.duration),
@@ -70,7 +72,8 @@ pub(super) fn verdict(
     };
     let parts: Vec<Result<Verdict>> = thread::scope(|scope| {
         let handles: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        handles.into_iter().filter_map(|handle| handle.join().ok()).collect()
+        let results = handles.into_iter().map(thread::ScopedJoinHandle::join);
+        results.map(|result| result.unwrap_or_else(|panic| resume_unwind(panic))).collect()
     });
     let mut whole = Verdict::new(config);
     for part in parts {
@@ -89,6 +92,7 @@ fn lock<'m, 'f>(feeder: &'m Mutex<Feeder<'f>>) -> MutexGuard<'m, Feeder<'f>> {
 struct Feeder<'f> {
     inputs: std::slice::Iter<'f, Input>,
     reader: Option<FileReader>,
+    is_stream: bool,
     next_number: u64,
     /// The time of the first frame of the trace.
     clock: Option<u64>,
@@ -104,7 +108,11 @@ impl Feeder<'_> {
     fn fill(&mut self, batch: &mut Batch) -> Result<bool> {
         batch.clear();
         let result = self.try_fill(batch);
-        self.is_over |= result.is_err() || self.stop.is_wanted();
+        if self.stop.is_wanted() && !self.is_over {
+            self.is_over = true;
+            self.trace.is_interrupted = !self.is_stream;
+        }
+        self.is_over |= result.is_err();
         if self.is_over {
             self.progress.clear();
         }
@@ -116,7 +124,18 @@ impl Feeder<'_> {
         while !self.is_over && batch.records.is_empty() {
             let Some(reader) = &mut self.reader else {
                 match self.inputs.next() {
-                    Some(input) => self.reader = Some(input.open(self.stop, self.next_number)?),
+                    Some(input) => match input.open(self.stop, self.next_number) {
+                        Ok(reader) => {
+                            self.is_stream = input.is_stream();
+                            self.reader = Some(reader);
+                        }
+                        // What was seen in the files before is still worth reporting.
+                        Err(error) if self.next_number > 1 => {
+                            self.trace.failure = Some(error.to_string());
+                            self.is_over = true;
+                        }
+                        Err(error) => return Err(error),
+                    },
                     None => self.is_over = true,
                 }
                 continue;
@@ -145,6 +164,7 @@ impl Feeder<'_> {
             if !is_full {
                 self.next_number = reader.last_number().saturating_add(1);
                 self.trace.add_file(reader, end, self.stop.is_wanted())?;
+                self.is_over |= self.trace.failure.is_some();
                 self.reader = None;
             }
         }

@@ -95,15 +95,19 @@ fn agreement(verdict: &Verdict) -> String {
     let is_between_hosts = |pair: &&Pair| !pair.a.is_multicast() && !pair.b.is_multicast();
     let pairs: Vec<&Pair> = verdict.pairs.iter().filter(is_between_hosts).collect();
     let disagree = pairs.iter().filter(|pair| pair.disagrees()).count();
-    let is_both = |pair: &&&Pair| pair.a_to_b.total() > 0 && pair.b_to_a.total() > 0;
+    // What a host sends to itself goes both ways at once.
+    let is_both =
+        |pair: &&&Pair| pair.a == pair.b || pair.a_to_b.total() > 0 && pair.b_to_a.total() > 0;
     let both = pairs.iter().filter(is_both).count();
     match (pairs.len(), both, disagree) {
         (0, ..) if verdict.pairs.is_empty() => "addresses not captured".to_owned(),
         (0, ..) => "multicast only".to_owned(),
+        (1, ..) if pairs.iter().any(|pair| pair.a == pair.b) => "to itself".to_owned(),
         (1, 1, 0) => "both directions agree".to_owned(),
         (1, 1, _) => "the two directions disagree".to_owned(),
         (1, ..) => "one direction only".to_owned(),
         (_, 0, _) => "each in one direction only".to_owned(),
+        (_, _, 0) if verdict.pairs.unlisted() > 0 => "and all pairs listed agree".to_owned(),
         (all, both, 0) if both == all => "all pairs agree in both directions".to_owned(),
         (all, both, 0) => {
             format!("{both} of {all} pairs in both directions, and they agree")
@@ -351,6 +355,9 @@ fn notes(out: &mut impl Write, report: &Report<'_>, width: usize) -> io::Result<
         }
         paragraph(out, style, " - ", text, width)
     };
+    if report.trace.is_interrupted {
+        say(out, WARN, "Stopped before the end: the rest was not read.")?;
+    }
     if let Some(damaged) = &report.trace.damaged {
         say(out, WARN, &format!("The file is damaged: {damaged}."))?;
     }
