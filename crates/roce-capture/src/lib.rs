@@ -9,7 +9,8 @@
 //! - [`LiveCapture`] captures from an interface through libpcap (feature `libpcap`, on by
 //!   default) or without it (feature `pnet`).
 //! - [`FrameSender`] puts frames on an interface, many with one system call; [`Pace`] says when.
-//! - [`FileWriter`] writes pcap and pcapng, whole records only.
+//! - [`FileWriter`] writes pcap and pcapng, whole records only. [`FileCopy`] writes what
+//!   [`FileReader::next_part`] reads, with other bytes in the frames and all else as it was.
 //! - [`roce_filter`] is the BPF expression that keeps RoCE; `Filter` (feature `libpcap`) applies
 //!   any expression to frames from a file.
 //!
@@ -42,7 +43,8 @@ mod writer;
 pub use bpf::Filter;
 pub use error::Error;
 pub use file::{
-    Compression, Container, Damage, DamageKind, FileReader, Format, MAX_RECORD, Resolution,
+    Block, Compression, Container, Damage, DamageKind, Envelope, FileReader, Format, MAX_RECORD,
+    Part, Resolution,
 };
 pub use filter::{roce_filter, roce_filter_on};
 pub use frame::Frame;
@@ -50,4 +52,4 @@ pub use interfaces::{Interface, frames_passed, interfaces};
 pub use link_type::LinkType;
 pub use live::{HAS_FILTERS, LiveCapture, LiveOptions, Next, RoceOnly, Stats};
 pub use send::{Batch, FrameSender, Pace, Rate, Refused, Tally};
-pub use writer::{FileWriter, WriterOptions, same_file};
+pub use writer::{FileCopy, FileWriter, WriterOptions, same_file};

@@ -86,6 +86,11 @@ impl Buffer {
         self.bytes.get(from..self.start).unwrap_or_default()
     }
 
+    /// What was taken last, as far back as it is still there; all of it before the next [`Self::fill`].
+    pub(super) fn taken(&self) -> &[u8] {
+        self.bytes.get(..self.start).unwrap_or_default()
+    }
+
     /// Gives back the source, the bytes already read from it in front.
     pub(super) fn into_source(self) -> impl Read + Send {
         let Self { source, bytes, start, end, .. } = self;

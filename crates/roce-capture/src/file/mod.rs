@@ -7,6 +7,7 @@ mod damage;
 mod detect;
 mod erf;
 mod format;
+mod part;
 mod pcap;
 mod pcapng;
 
@@ -20,8 +21,12 @@ use crate::{Error, Frame, LinkType};
 use buffer::Buffer;
 use damage::Stop;
 
+pub(crate) use byte_order::ByteOrder;
 pub use damage::{Damage, DamageKind};
 pub use format::{Compression, Container, Format, Resolution};
+pub(crate) use part::Form;
+pub use part::{Block, Envelope, Part};
+pub(crate) use pcapng::{ENHANCED_PACKET, INTERFACE, SECTION};
 
 /// The longest record that is believed, in bytes: 16 MiB, as much as Wireshark accepts of a
 /// pcapng block. A longer one is damage; the buffer never grows beyond it.
@@ -40,6 +45,8 @@ pub struct FileReader {
     number: u64,
     damage: Option<Damage>,
     done: bool,
+    /// Whether [`Self::next_part`] has told of the file header.
+    header_told: bool,
     taken: Arc<AtomicU64>,
     total: Option<u64>,
 }
@@ -110,6 +117,7 @@ impl FileReader {
             number: 0,
             damage: None,
             done: false,
+            header_told: false,
             taken,
             total: None,
         })

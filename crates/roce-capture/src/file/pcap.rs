@@ -106,6 +106,11 @@ impl Pcap {
         Ok(pcap)
     }
 
+    /// Its byte order.
+    pub(super) const fn order(&self) -> ByteOrder {
+        self.order
+    }
+
     /// The step of its clock.
     pub(super) const fn resolution(&self) -> Resolution {
         if self.nanoseconds { Resolution::NANOSECONDS } else { Resolution::MICROSECONDS }

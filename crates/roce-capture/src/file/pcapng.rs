@@ -19,11 +19,11 @@ use super::{MAX_RECORD, Record, Resolution};
 use crate::LinkType;
 
 /// A section header block's type reads the same in both byte orders.
-const SECTION: u32 = 0x0a0d_0d0a;
-const INTERFACE: u32 = 1;
-const OBSOLETE_PACKET: u32 = 2;
-const SIMPLE_PACKET: u32 = 3;
-const ENHANCED_PACKET: u32 = 6;
+pub(crate) const SECTION: u32 = 0x0a0d_0d0a;
+pub(crate) const INTERFACE: u32 = 1;
+pub(crate) const OBSOLETE_PACKET: u32 = 2;
+pub(crate) const SIMPLE_PACKET: u32 = 3;
+pub(crate) const ENHANCED_PACKET: u32 = 6;
 
 const BYTE_ORDER_MARK: u32 = 0x1a2b_3c4d;
 const OPTION_TSRESOL: u16 = 9;
@@ -99,6 +99,15 @@ struct Interface {
     offset: i64,
 }
 
+/// A block, where it stands in the buffer.
+pub(super) struct Block {
+    pub(super) kind: u32,
+    /// Its length in bytes, type and both lengths included.
+    pub(super) total: usize,
+    /// The packet in it.
+    pub(super) record: Option<Record>,
+}
+
 /// The section being read.
 pub(super) struct Pcapng {
     order: ByteOrder,
@@ -118,7 +127,9 @@ impl Pcapng {
     pub(super) fn open(buffer: &mut Buffer) -> Result<Self, Stop> {
         let order = ByteOrder::Little;
         let mut pcapng = Self { order, interfaces: Vec::new(), earlier: 0, finest: None };
-        pcapng.section(buffer)?;
+        if let Some(total) = pcapng.section(buffer)? {
+            buffer.take(total);
+        }
         Ok(pcapng)
     }
 
@@ -131,49 +142,70 @@ impl Pcapng {
     #[inline]
     pub(super) fn next(&mut self, buffer: &mut Buffer) -> Result<Option<Record>, Stop> {
         loop {
-            if !buffer.fill(BLOCK_HEAD)? {
-                return at_end(buffer, size(BLOCK_FRAME));
-            }
-            let Ok((header, _)) = BlockHeader::ref_from_prefix(buffer.available()) else {
-                return at_end(buffer, size(BLOCK_FRAME));
-            };
-            let (kind, length) = (self.order.u32(header.kind), self.order.u32(header.length));
-            if kind == SECTION {
-                self.section(buffer)?;
-                continue;
-            }
-            let total = whole_block(buffer, self.order, kind, length)?;
-            let body = body(buffer, total);
-            let packet = match kind {
-                ENHANCED_PACKET => Some(self.enhanced(body, kind, length)?),
-                SIMPLE_PACKET => Some(self.simple(body, kind, length)?),
-                OBSOLETE_PACKET => Some(self.obsolete(body, kind, length)?),
-                INTERFACE => {
-                    let interface = interface(self.order, body)
-                        .ok_or(DamageKind::BlockLength { block: kind, length })??;
-                    self.add(interface)?;
-                    None
+            match self.block(buffer)? {
+                Some(Block { record: Some(record), .. }) => return Ok(Some(record)),
+                Some(Block { total, record: None, .. }) => {
+                    buffer.take(total);
                 }
-                _ => None,
-            };
-            match packet {
-                Some(record) => return Ok(Some(Record { total, ..record })),
-                None => buffer.take(total),
-            };
+                None => return Ok(None),
+            }
         }
     }
 
-    /// Begins a section: its byte order and its interfaces are its own.
-    fn section(&mut self, buffer: &mut Buffer) -> Result<(), Stop> {
+    /// The next block, which is left at the start of the buffer; `None` at the end of the file.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a call would pass the record through memory twice")]
+    pub(super) fn block(&mut self, buffer: &mut Buffer) -> Result<Option<Block>, Stop> {
+        if !buffer.fill(BLOCK_HEAD)? {
+            return at_end(buffer, size(BLOCK_FRAME));
+        }
+        let Ok((header, _)) = BlockHeader::ref_from_prefix(buffer.available()) else {
+            return at_end(buffer, size(BLOCK_FRAME));
+        };
+        let (kind, length) = (self.order.u32(header.kind), self.order.u32(header.length));
+        if kind == SECTION {
+            let total = self.section(buffer)?;
+            return Ok(total.map(|total| Block { kind, total, record: None }));
+        }
+        let total = whole_block(buffer, self.order, kind, length)?;
+        let body = body(buffer, total);
+        let record = match kind {
+            ENHANCED_PACKET => Some(self.enhanced(body, kind, length)?),
+            SIMPLE_PACKET => Some(self.simple(body, kind, length)?),
+            OBSOLETE_PACKET => Some(self.obsolete(body, kind, length)?),
+            INTERFACE => {
+                let interface = interface(self.order, body)
+                    .ok_or(DamageKind::BlockLength { block: kind, length })??;
+                self.add(interface)?;
+                None
+            }
+            _ => None,
+        };
+        Ok(Some(Block { kind, total, record: record.map(|record| Record { total, ..record }) }))
+    }
+
+    /// The byte order of the section.
+    pub(super) const fn order(&self) -> ByteOrder {
+        self.order
+    }
+
+    /// The snaplen of the section's first interface, which simple packet blocks are cut at.
+    pub(super) fn first_snaplen(&self) -> u32 {
+        self.interfaces.first().map_or(0, |interface| interface.snaplen)
+    }
+
+    /// Begins a section: its byte order and its interfaces are its own. Returns the length of its
+    /// header block, which is left at the start of the buffer; `None` at the end of the file.
+    fn section(&mut self, buffer: &mut Buffer) -> Result<Option<usize>, Stop> {
         let head = BLOCK_HEAD.saturating_add(size_of::<SectionBody>());
         if !buffer.fill(head)? {
-            return at_end(buffer, head).map(|_: Option<()>| ());
+            return at_end(buffer, head);
         }
         let Ok((header, rest)) = BlockHeader::ref_from_prefix(buffer.available()) else {
-            return Ok(());
+            return Ok(None);
         };
         let Ok((section, _)) = SectionBody::ref_from_prefix(rest) else {
-            return Ok(());
+            return Ok(None);
         };
         let order = match ByteOrder::Little.u32(section.mark) {
             BYTE_ORDER_MARK => ByteOrder::Little,
@@ -190,12 +222,11 @@ impl Pcapng {
             return Err(DamageKind::BlockLength { block: SECTION, length }.into());
         }
         let total = whole_block(buffer, order, SECTION, length)?;
-        buffer.take(total);
         self.order = order;
         let count = u32::try_from(self.interfaces.len()).unwrap_or(u32::MAX);
         self.earlier = self.earlier.saturating_add(count);
         self.interfaces.clear();
-        Ok(())
+        Ok(Some(total))
     }
 
     fn add(&mut self, interface: Interface) -> Result<(), Stop> {

@@ -1,5 +1,6 @@
 //! Writing capture files: pcapng, or pcap where the name says so.
 
+mod copy;
 mod output;
 mod pcap;
 mod pcapng;
@@ -10,6 +11,8 @@ use std::path::Path;
 
 use crate::{Error, Frame, LinkType, MAX_RECORD};
 use output::{Output, Sink};
+
+pub use copy::FileCopy;
 
 /// How a capture file is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
