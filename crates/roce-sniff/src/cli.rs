@@ -49,6 +49,8 @@ pub(crate) enum Command {
     Check(crate::check::CheckArgs),
     /// Plays a scenario into a capture, with the truth beside it
     Craft(crate::craft::CraftArgs),
+    /// Edits a capture: names, marks, versions, tunnels, payloads; or makes it anonymous
+    Rewrite(Box<crate::rewrite::RewriteArgs>),
     /// RDMA devices and interfaces of this host, and how to capture each
     Devices(DevicesArgs),
     /// Shows or sets which RoCE RDMA_CM opens connections with

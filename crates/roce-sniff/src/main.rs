@@ -16,6 +16,7 @@ mod ping;
 mod printer;
 mod probe;
 mod progress;
+mod rewrite;
 mod send;
 mod source;
 mod stop;
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
         Some(cli::Command::Connections(args)) => connections::run(&args),
         Some(cli::Command::Check(args)) => check::run(&args),
         Some(cli::Command::Craft(args)) => craft::run(&args),
+        Some(cli::Command::Rewrite(args)) => rewrite::run(&args),
         Some(cli::Command::Devices(args)) => devices::run(&args),
         Some(cli::Command::Mode(args)) => mode::run(&args),
         Some(cli::Command::Probe(args)) => probe::run(&args),

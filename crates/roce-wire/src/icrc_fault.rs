@@ -55,6 +55,23 @@ impl IcrcFault {
             Self::Unknown
         })
     }
+
+    /// The ICRC that this fault gives a packet; that of CRC-32C in the byte order of the right one.
+    ///
+    /// `None` when the fault does not say, does not happen to this packet, or when not every byte
+    /// that the ICRC covers is there.
+    #[must_use]
+    pub fn icrc(self, frame: &Frame<'_>) -> Option<Icrc> {
+        let (net, packet) = frame.packet()?;
+        let right = frame.right_icrc()?;
+        match self {
+            Self::Zero => Some(Icrc::new(0)),
+            Self::ByteOrder => Some(Icrc::new(right.get().swap_bytes())),
+            Self::Castagnoli => Some(Icrc::new(castagnoli(net.cover(), packet))),
+            Self::SoftRoceFlush => soft_roce_flush(net.cover(), packet),
+            Self::Missing | Self::Unknown => None,
+        }
+    }
 }
 
 impl fmt::Display for IcrcFault {
@@ -83,6 +100,12 @@ fn soft_roce_flush(cover: Cover<'_>, packet: &Packet<'_>) -> Option<Icrc> {
 
 /// Whether the ICRC is CRC-32C over the right bytes, in either byte order.
 fn is_castagnoli(cover: Cover<'_>, packet: &Packet<'_>, icrc: Icrc) -> bool {
+    let crc = castagnoli(cover, packet);
+    [crc, crc.swap_bytes()].contains(&icrc.get())
+}
+
+/// CRC-32C over what the ICRC covers.
+fn castagnoli(cover: Cover<'_>, packet: &Packet<'_>) -> u32 {
     let mut crc = u32::MAX;
     icrc::covered(cover, packet.bth, packet.after_bth(), &mut |bytes| {
         for &byte in bytes {
@@ -93,5 +116,5 @@ fn is_castagnoli(cover: Cover<'_>, packet: &Packet<'_>, icrc: Icrc) -> bool {
             }
         }
     });
-    [!crc, (!crc).swap_bytes()].contains(&icrc.get())
+    !crc
 }

@@ -12,9 +12,10 @@ use crate::{Content, Frame, Layer, Link, MAX_LAYERS, Ports};
 pub struct Mend {
     /// The lengths of IPv4, IPv6, UDP, GRH and LRH, in tunnels too.
     pub lengths: bool,
-    /// The checksums of IPv4, GRE and UDP; one of UDP that is 0 stays 0.
+    /// The checksums of IPv4, GRE and UDP, and the VCRC of native InfiniBand; one of UDP that is 0
+    /// stays 0.
     pub checksums: bool,
-    /// The ICRC, where there is room for it, and the VCRC of native InfiniBand.
+    /// The ICRC, where there is room for it.
     pub icrc: bool,
 }
 
@@ -102,9 +103,9 @@ pub fn mend(bytes: &mut [u8], link: Link, extent: Extent, ports: &Ports, what: M
     }
     if what.icrc {
         set_icrc(bytes, link, extent, ports);
-        sites.set_vcrc(bytes, extent);
     }
     if what.checksums {
+        sites.set_vcrc(bytes, extent);
         sites.set_payload_checksums(bytes, extent);
     }
     Mended::Whole
