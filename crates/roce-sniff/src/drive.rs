@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use roce_capture::{
-    DamageKind, FileWriter, Frame as Captured, HAS_FILTERS, LinkType, LiveCapture, Next, Stats,
+    DamageKind, FileWriter, Frame as Captured, HAS_FILTERS, LiveCapture, Next, Stats,
     WriterOptions, frames_passed,
 };
 use roce_wire::{Frame, Link, Ports};
@@ -324,7 +324,7 @@ impl Filter {
         // A mistake is told before anything is read or written, whatever link types come.
         #[cfg(feature = "libpcap")]
         if let Some(expression) = &expression {
-            roce_capture::Filter::new(expression, LinkType::ETHERNET)?;
+            roce_capture::Filter::new(expression, roce_capture::LinkType::ETHERNET)?;
         }
         Ok(Self {
             expression,
