@@ -65,7 +65,6 @@ impl Tracker {
                 self.sidr_req(req, management.mad.transaction_id(), key, seen)
             }
             CmMessage::SidrRep(rep) => self.sidr_rep(rep, key, seen),
-            CmMessage::Lap(_) | CmMessage::Apr(_) => {}
             other => self.other_message(&other, key, seen),
         }
     }
