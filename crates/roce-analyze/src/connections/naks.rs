@@ -59,7 +59,7 @@ pub(super) fn nak(
     }
     if known {
         begin_earlier(asked, seen);
-        let waited_for = asked.arrived;
+        let waited_for = waits_for(asked, seen.psn);
         stop_at(asked, this, seen);
         note_sequence_nak(asked, seen, waited_for);
     }
@@ -83,6 +83,16 @@ fn begin_earlier(asked: &mut Direction, seen: &Seen) {
     };
     asked.trouble().request_holes.add(hole);
     (asked.start, asked.answered, asked.arrived) = (seen.psn, seen.psn, seen.psn);
+}
+
+/// What the responder waits for by what was captured, as it asks for `psn`. What it asked for
+/// before and has now without a retransmission was late and not lost: then it stands where it
+/// stood before that NAK.
+fn waits_for(asked: &Direction, psn: Psn) -> Psn {
+    let naks = asked.trouble.iter().flat_map(|trouble| &trouble.open_naks);
+    naks.filter(|nak| nak.loss.is_some() && nak.psn.is_before(psn))
+        .map(|nak| nak.waited_for)
+        .fold(asked.arrived, |waited, before| if waited.is_before(before) { before } else { waited })
 }
 
 /// The responder executed everything before this PSN and nothing from it on.
@@ -127,5 +137,5 @@ fn note_sequence_nak(asked: &mut Direction, seen: &Seen, waited_for: Psn) {
     if trouble.open_naks.len() >= MAX_NAKS {
         trouble.open_naks.remove(0);
     }
-    trouble.open_naks.push(OpenNak { psn, loss, is_void: false });
+    trouble.open_naks.push(OpenNak { psn, loss, waited_for, is_void: false });
 }

@@ -173,6 +173,10 @@ fn new_request(this: &mut Direction, seen: &Seen, span: u32, gap: u32) {
         note_gap(this, seen, gap);
     }
     if this.has(flag::IN_ROUND) {
+        if this.was_sent_before(seen) == Some(true) {
+            // Overtaken by a retransmission.
+            this.note_late(seen, 0);
+        }
         end_round(this);
     }
     this.next = seen.psn.add(span);
@@ -317,7 +321,11 @@ fn retransmission(
 ) {
     let trouble = this.trouble();
     trouble.retransmitted = trouble.retransmitted.saturating_add(1);
-    let goes_on = this.has(flag::IN_ROUND) && !seen.psn.is_before(this.round);
+    // Whoever jumps to what a NAK asks for does so because of that NAK.
+    let is_asked = trouble.open_naks.iter().any(|nak| nak.psn == seen.psn);
+    let goes_on = this.has(flag::IN_ROUND)
+        && !seen.psn.is_before(this.round)
+        && !(is_asked && this.round.is_before(seen.psn));
     if !goes_on {
         if this.has(flag::IN_ROUND) {
             end_round(this);

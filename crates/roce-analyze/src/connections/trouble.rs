@@ -12,6 +12,8 @@ pub(super) struct OpenNak {
     pub psn: Psn,
     /// Its frame, when it was taken for a loss behind the capture point.
     pub loss: Option<u64>,
+    /// What the responder waited for by what was captured before.
+    pub waited_for: Psn,
     /// Whether what it asks for was acknowledged since.
     pub is_void: bool,
 }
