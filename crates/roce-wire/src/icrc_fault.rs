@@ -4,12 +4,13 @@ use core::fmt;
 use zerocopy::IntoBytes;
 
 use crate::icrc::{self, Cover};
-use crate::{Frame, Icrc, Opcode, Packet};
+use crate::{Frame, Header, Icrc, Opcode, Packet};
 
 /// A known way to get the ICRC wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum IcrcFault {
-    /// The length leaves no room for it.
+    /// The length leaves no room for it, or the last four bytes belong to the payload by the
+    /// packet's own DMA length.
     Missing,
     /// It is zero: not filled in yet, or left out.
     Zero,
@@ -51,6 +52,8 @@ impl IcrcFault {
             Self::SoftRoceFlush
         } else if is_castagnoli(net.cover(), packet, *icrc) {
             Self::Castagnoli
+        } else if ends_in_payload(packet) {
+            Self::Missing
         } else {
             Self::Unknown
         })
@@ -96,6 +99,15 @@ fn soft_roce_flush(cover: Cover<'_>, packet: &Packet<'_>) -> Option<Icrc> {
     hasher.update(packet.bth.as_bytes());
     hasher.update(packet.after_bth());
     Some(Icrc::new(hasher.finalize()))
+}
+
+/// Whether what stands in the place of the ICRC is payload: an RDMA WRITE of one packet carries as
+/// many bytes as its RETH says (IBA C9-94), and this one only with those four.
+fn ends_in_payload(packet: &Packet<'_>) -> bool {
+    let is_write_only = matches!(packet.bth.opcode.0 & 0x1f, 0x0a | 0x0b);
+    let with_icrc = packet.payload_wire_len().checked_add(Icrc::LEN);
+    let dma_len = packet.reth.and_then(|reth| usize::try_from(reth.dma_len()).ok());
+    is_write_only && dma_len.is_some() && dma_len == with_icrc
 }
 
 /// Whether the ICRC is CRC-32C over the right bytes, in either byte order.
