@@ -185,15 +185,19 @@ pub(super) fn note_skipped(
     // Of a repeated request that has no response at all it is not known whether it arrived.
     let is_sure = !skipped.is_repeat || skipped.is_begun;
     let trouble = this.trouble();
+    let is_again = !asked.responded.is_before(end) && trouble.missed_responses.at(start).is_none();
+    let (frame, time) = (seen.frame, seen.time);
+    let hole = Hole { start, len, frame, time, asked_for: false, is_sure, is_again };
     if is_asked_again {
         if is_sure {
-            trouble.lost_before = trouble.lost_before.saturating_add(u64::from(len));
+            trouble.lose_responses(is_again, u64::from(len));
             trouble.proofs.note(Event::LostBeforeCapture, seen.frame);
+        }
+        if !is_again {
+            trouble.missed_responses.add(hole);
         }
         return;
     }
-    let (frame, time) = (seen.frame, seen.time);
-    let hole = Hole { start, len, frame, time, asked_for: false, is_sure };
     if let Some(old) = trouble.response_holes.add(hole) {
         trouble.lost_somewhere = trouble.lost_somewhere.saturating_add(u64::from(old.len));
     }
@@ -208,11 +212,14 @@ fn data_response(asked: &mut Direction, this: &mut Direction, seen: &Seen) {
     let expected = asked.pending.iter().position(waits);
     if let Some(at) = expected {
         take_response(asked, this, seen, at);
-        this.goodput =
-            this.goodput.saturating_add(if is_new { u64::from(seen.payload) } else { 0 });
+        let mut is_first = is_new;
         if !is_new {
             let trouble = this.trouble();
             trouble.retransmitted = trouble.retransmitted.saturating_add(1);
+            is_first = trouble.missed_responses.fill(psn, 1) > 0;
+        }
+        if is_first {
+            this.goodput = this.goodput.saturating_add(u64::from(seen.payload));
         }
     } else {
         unexpected_response(this, seen, is_new);

@@ -19,6 +19,8 @@ pub(super) struct Hole {
     pub asked_for: bool,
     /// Of responses: whether they were sent, beyond doubt.
     pub is_sure: bool,
+    /// Of responses: whether they were seen before, and only what was sent again is missing.
+    pub is_again: bool,
 }
 
 impl Hole {
@@ -132,7 +134,15 @@ mod tests {
     use super::*;
 
     fn hole(start: u32, len: u32) -> Hole {
-        Hole { start: Psn::new(start), len, frame: 1, time: None, asked_for: false, is_sure: true }
+        Hole {
+            start: Psn::new(start),
+            len,
+            frame: 1,
+            time: None,
+            asked_for: false,
+            is_sure: true,
+            is_again: false,
+        }
     }
 
     #[test]

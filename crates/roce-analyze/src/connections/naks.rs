@@ -80,6 +80,7 @@ fn begin_earlier(asked: &mut Direction, seen: &Seen) {
         time: seen.time,
         asked_for: true,
         is_sure: true,
+        is_again: false,
     };
     asked.trouble().request_holes.add(hole);
     (asked.start, asked.answered, asked.arrived) = (seen.psn, seen.psn, seen.psn);
@@ -90,9 +91,10 @@ fn begin_earlier(asked: &mut Direction, seen: &Seen) {
 /// stood before that NAK.
 fn waits_for(asked: &Direction, psn: Psn) -> Psn {
     let naks = asked.trouble.iter().flat_map(|trouble| &trouble.open_naks);
-    naks.filter(|nak| nak.loss.is_some() && nak.psn.is_before(psn))
-        .map(|nak| nak.waited_for)
-        .fold(asked.arrived, |waited, before| if waited.is_before(before) { before } else { waited })
+    naks.filter(|nak| nak.loss.is_some() && nak.psn.is_before(psn)).map(|nak| nak.waited_for).fold(
+        asked.arrived,
+        |waited, before| if waited.is_before(before) { before } else { waited },
+    )
 }
 
 /// The responder executed everything before this PSN and nothing from it on.

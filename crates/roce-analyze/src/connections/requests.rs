@@ -193,7 +193,8 @@ fn new_request(this: &mut Direction, seen: &Seen, span: u32, gap: u32) {
 fn note_gap(this: &mut Direction, seen: &Seen, gap: u32) {
     let (start, frame, time) = (this.next, seen.frame, seen.time);
     let trouble = this.trouble();
-    let hole = Hole { start, len: gap, frame, time, asked_for: false, is_sure: true };
+    let hole =
+        Hole { start, len: gap, frame, time, asked_for: false, is_sure: true, is_again: false };
     if let Some(lost) = trouble.request_holes.add(hole) {
         trouble.lost_somewhere = trouble.lost_somewhere.saturating_add(u64::from(lost.len));
     }

@@ -3,6 +3,7 @@
 use roce_wire::Psn;
 
 use super::direction::{Direction, flag};
+use super::holes::Hole;
 use super::proof::Event;
 use super::seen::Seen;
 use super::trouble::OpenNak;
@@ -136,17 +137,21 @@ fn resolve_response_holes(back: &mut Direction, seen: &Seen) {
         return;
     };
     let mut proofs = Vec::new();
-    for hole in lost.response_holes.drain() {
+    let holes: Vec<Hole> = lost.response_holes.drain().collect();
+    for hole in holes {
         let wanted = u32::try_from(hole.start.add(hole.len).distance_from(seen.psn)).unwrap_or(0);
         let wanted = u64::from(wanted.min(hole.len));
         let had = u64::from(hole.len).saturating_sub(wanted);
+        if !hole.is_again {
+            lost.missed_responses.add(hole);
+        }
         if !hole.is_sure {
             // Only what the requester begins with is what it missed, for certain.
             let is_first = hole.contains(seen.psn);
             lost.lost_either = lost.lost_either.saturating_add(u64::from(is_first));
             continue;
         }
-        lost.lost_before = lost.lost_before.saturating_add(wanted);
+        lost.lose_responses(hole.is_again, wanted);
         lost.not_captured = lost.not_captured.saturating_add(had);
         let event = if wanted > 0 { Event::LostBeforeCapture } else { Event::NotCaptured };
         proofs.push((event, hole.frame));

@@ -26,6 +26,8 @@ pub(super) const MAX_NAKS: usize = 4;
 pub(super) struct Trouble {
     pub request_holes: Holes,
     pub response_holes: Holes,
+    /// Responses that were asked for again and are not seen yet.
+    pub missed_responses: Holes,
     pub proofs: Proofs,
     /// NAKs that were not followed by a retransmission yet.
     pub open_naks: Vec<OpenNak>,
@@ -83,4 +85,12 @@ pub(super) struct Trouble {
     /// When the first CE arrived that no CNP has answered yet.
     pub ce_since: Option<u64>,
     pub cnp_delay: Durations,
+}
+
+impl Trouble {
+    /// Responses were lost before the capture point: what was seen before is not missing.
+    pub(super) fn lose_responses(&mut self, is_again: bool, count: u64) {
+        let lost = if is_again { &mut self.lost_again } else { &mut self.lost_before };
+        *lost = lost.saturating_add(count);
+    }
 }
