@@ -10,6 +10,7 @@
 
 pub mod command;
 pub mod fuzz;
+pub mod score;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
