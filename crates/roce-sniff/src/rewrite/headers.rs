@@ -56,7 +56,7 @@ pub(super) fn edit(
                 put(bytes, behind(8), &names.gid(Gid::from(ip.src())).0);
                 put(bytes, behind(24), &names.gid(Gid::from(ip.dst())).0);
             }
-            Layer::Grh(grh) if grh.version() == 6 && grh.next_header == Grh::IBA => {
+            Layer::Grh(grh) if grh.next_header == Grh::IBA => {
                 put(bytes, behind(8), &names.gid(grh.sgid).0);
                 put(bytes, behind(24), &names.gid(grh.dgid).0);
             }

@@ -24,6 +24,8 @@ mod select;
 mod shape;
 mod src_ports;
 mod sums;
+#[cfg(test)]
+mod tests;
 mod transport;
 mod vxlan;
 mod wrap;

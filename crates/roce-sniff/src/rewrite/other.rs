@@ -81,12 +81,19 @@ fn blank_other(names: &Names, other: Other, layers: &Layers<'_>, body: &mut [u8]
         Some(TCP) => TCP_HEAD,
         Some(UDP) if !has_udp => UDP_HEAD,
         Some(ICMP) => ICMP_HEAD,
+        // An extension header that is not there whole: next header and length.
+        Some(0 | 43 | 44 | 51 | 60 | 135 | 139 | 140) => 2,
         Some(ICMPV6) => return blank_icmpv6(names, body),
         Some(IGMP) => return edit_igmp(names, body),
         None if other.ethertype == Some(EtherType::ARP) => return edit_arp(names, body),
         _ => 0,
     };
+    // The version of IP tells what comes behind some headers, also where that is cut.
+    let version = body.first().map_or(0, |first| first & 0xf0);
     body.get_mut(keep..).unwrap_or_default().fill(0);
+    if keep == 0 {
+        put(body, 0, &[version]);
+    }
 }
 
 /// Neighbour discovery keeps its addresses under their new names.
