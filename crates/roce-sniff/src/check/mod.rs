@@ -1,5 +1,6 @@
 //! `roce-sniff check`: what is wrong on this wire, with the frames that prove it, and what to do.
 
+mod compatible;
 mod json;
 mod live;
 mod text;
@@ -74,7 +75,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     }
     let policy = policy(args)?;
     let source = Source::resolve(&args.source)?;
-    let (findings, trace) = match &source {
+    let (mut findings, trace) = match &source {
         Source::Live(_) => live::check(&source, args, &policy)?,
         Source::Files(_) => {
             let quiet = args.output.quiet;
@@ -82,6 +83,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
             (findings::evaluate_capture(&seen, &policy, &facts(&trace)), trace)
         }
     };
+    compatible::explain(&mut findings);
     report(args, &findings)?;
     trace.settle(false)?;
     let fails = findings.iter().any(|finding| args.fail_on.fails(finding.severity));
