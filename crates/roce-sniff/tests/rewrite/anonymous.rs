@@ -182,6 +182,32 @@ fn the_connections_are_the_same() {
 }
 
 #[test]
+fn the_findings_are_the_same() {
+    let place = Place::new();
+    let findings = |path: &std::path::Path| -> Vec<String> {
+        let said = said(&["check"], path);
+        let findings = said["findings"].as_array().unwrap().iter();
+        let line =
+            |found: &Value| ["id", "severity", "count", "frames"].map(|key| found[key].to_string());
+        let mut lines: Vec<String> = findings.map(|found| line(found).join(" ")).collect();
+        lines.sort();
+        lines
+    };
+    let mut count = 0;
+    for path in fixtures() {
+        let before = findings(&path);
+        count += before.len();
+        assert_eq!(
+            findings(&place.rewrite(&path, "anonymous", SEED)),
+            before,
+            "{}",
+            path.display()
+        );
+    }
+    assert!(count > 50, "{count}");
+}
+
+#[test]
 fn the_same_host_has_one_name_on_v1_v2_and_in_its_gid() {
     let place = Place::new();
     let frames = read(&place.rewrite(&fixture("made/mixed_versions.pcap"), "out", SEED));
