@@ -75,21 +75,4 @@ pub const KNOWN: &[Known] = &[
         why: "fault of the analysis: two READs are made again before the NAK comes that shows that \
               the responder had not executed them, and count as executed before",
     },
-    Known {
-        scenario: "random-loss",
-        connection: 1,
-        fields: &[
-            "a_to_b.ack_latency_ns.count",
-            "a_to_b.ack_latency_ns.max",
-            "a_to_b.ack_latency_ns.p90",
-            "a_to_b.ack_latency_ns.p99",
-            "a_to_b.completion_ns.count",
-            "a_to_b.completion_ns.max",
-            "a_to_b.completion_ns.p50",
-            "a_to_b.completion_ns.p90",
-            "a_to_b.completion_ns.p99",
-        ],
-        why: "fault of both: a message with a packet lost inside never counts as whole, and holds \
-              up those behind it until there are 128 (analysis) or 256 (truth) of them",
-    },
 ];

@@ -13,7 +13,7 @@ use super::proof::Event;
 use super::requests::{WINDOW, is_copy, learn_from_response, note_copy};
 use super::seen::{Kind, Place, Seen};
 use super::timing::Budget;
-use super::waiting::Pending;
+use super::waiting::{Open, Pending};
 
 /// An answer goes the way of `this`; the requests it answers went the way of `asked`. Returns the
 /// reason when it ends the connection.
@@ -277,7 +277,9 @@ fn unexpected_response(this: &mut Direction, seen: &Seen, is_new: bool) {
 fn complete(asked: &mut Direction, seen: &Seen, budget: &mut Budget) {
     let Some(now) = seen.time else { return };
     while let Some(open) = asked.open.front() {
-        if !open.is_whole || asked.answered.is_before(open.end) {
+        let is_answered = |open: &Open| !asked.answered.is_before(open.end);
+        // One of which a packet was lost may never be whole. What comes behind tells its end.
+        if !is_answered(open) || !(open.is_whole || asked.open.second().is_some_and(is_answered)) {
             break;
         }
         let open = *open;
@@ -285,6 +287,10 @@ fn complete(asked: &mut Direction, seen: &Seen, budget: &mut Budget) {
         let (now_open, _) = &mut asked.in_flight;
         let gone = if open.is_read { 0 } else { open.bytes };
         *now_open = if asked.open.front().is_none() { 0 } else { now_open.saturating_sub(gone) };
+        if !open.is_whole {
+            // When exactly it was answered is not known.
+            continue;
+        }
         let elapsed = now.saturating_sub(open.first_time);
         let times = asked.times();
         times.completion.record(elapsed, budget);

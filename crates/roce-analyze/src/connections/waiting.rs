@@ -86,6 +86,10 @@ impl OpenMessages {
         self.first.as_ref()
     }
 
+    pub(super) fn second(&self) -> Option<&Open> {
+        self.rest.as_ref()?.front()
+    }
+
     #[inline]
     pub(super) fn pop(&mut self) -> Option<Open> {
         let open = self.first.take();

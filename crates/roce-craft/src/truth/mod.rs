@@ -18,6 +18,8 @@
 //!   asked for.
 //! - `loss` tells for every transmission that did not arrive on which side of the capture point it
 //!   was lost, whether or not that shows.
+//! - `completion_ns` and `ack_latency_ns` have no time of a message whose packets were not captured
+//!   in order up to its last one, as when one was lost before the capture point.
 //! - `details` lists what happened to single frames, in the order of the capture.
 
 mod detail;

@@ -88,11 +88,16 @@ impl Side {
     pub(super) fn answered(&mut self, behind: u64, time: u64) {
         self.answered = self.answered.max(behind);
         while let Some(open) = self.open.front() {
-            if !open.is_whole || open.end > behind {
+            let is_answered = |open: &Open| open.end <= behind;
+            let is_passed = self.open.get(1).is_some_and(is_answered);
+            if !is_answered(open) || !(open.is_whole || is_passed) {
                 return;
             }
             let open = *open;
             self.open.pop_front();
+            if !open.is_whole {
+                continue;
+            }
             self.completion.record(time.saturating_sub(open.first_time));
             // Of what was sent twice nobody knows which is answered.
             if !open.is_repeated && !open.wants_data {
