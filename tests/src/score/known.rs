@@ -68,11 +68,4 @@ pub const KNOWN: &[Known] = &[
         ],
         why: "of what was lost behind the first loss of a round nothing shows: all of it is sent again",
     },
-    Known {
-        scenario: "random-loss",
-        connection: 1,
-        fields: &["a_to_b.duplicate_requests"],
-        why: "fault of the analysis: two READs are made again before the NAK comes that shows that \
-              the responder had not executed them, and count as executed before",
-    },
 ];

@@ -149,6 +149,7 @@ fn advance_with_trouble(asked: &mut Direction, seen: &Seen, end: Psn, counts_las
     if asked.answered.is_before(end) {
         trouble.tries = None;
         trouble.unproven_duplicates = 0;
+        trouble.newest_duplicates.retain(|duplicate| !duplicate.is_before(end));
         trouble.rnr_tries = None;
     }
 }

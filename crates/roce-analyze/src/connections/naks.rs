@@ -61,6 +61,7 @@ pub(super) fn nak(
         begin_earlier(asked, seen);
         let waited_for = waits_for(asked, seen.psn);
         stop_at(asked, this, seen);
+        asked.trouble().acquit_duplicates(seen.psn);
         note_sequence_nak(asked, seen, waited_for);
     }
     None

@@ -22,6 +22,9 @@ const LATE: u64 = 10_000_000;
 /// How far apart the two copies of one frame may be when only time tells, in nanoseconds.
 const COPY: u64 = 500_000;
 
+/// How many duplicate requests are remembered, for a NAK to tell that they are none.
+const MAX_DUPLICATES: usize = 32;
+
 /// Whether the packet belongs to what came before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fit {
@@ -257,6 +260,10 @@ fn old_request(this: &mut Direction, back: &mut Direction, seen: &Seen, span: u3
         let trouble = this.trouble();
         trouble.duplicate_requests = trouble.duplicate_requests.saturating_add(1);
         trouble.unproven_duplicates = trouble.unproven_duplicates.saturating_add(1);
+        if trouble.newest_duplicates.len() >= MAX_DUPLICATES {
+            trouble.newest_duplicates.pop_front();
+        }
+        trouble.newest_duplicates.push_back(seen.psn);
     }
     let arrives = executed || seen.psn == this.arrived;
     let end = seen.psn.add(span);

@@ -1,5 +1,7 @@
 //! What only connections with trouble need: counts, gaps, and the frames that prove them.
 
+use std::collections::VecDeque;
+
 use roce_wire::Psn;
 
 use super::holes::Holes;
@@ -44,6 +46,8 @@ pub(super) struct Trouble {
     pub duplicate_requests: u64,
     /// Of these, those since the responder last went on.
     pub unproven_duplicates: u64,
+    /// The newest of these, as far as they are not answered.
+    pub newest_duplicates: VecDeque<Psn>,
     pub duplicate_frame_requests: u64,
     pub duplicate_frames: u64,
     pub out_of_order: u64,
@@ -92,5 +96,15 @@ impl Trouble {
     pub(super) fn lose_responses(&mut self, is_again: bool, count: u64) {
         let lost = if is_again { &mut self.lost_again } else { &mut self.lost_before };
         *lost = lost.saturating_add(count);
+    }
+
+    /// The responder waits for `psn`: requests from there on, taken for duplicates, are none.
+    pub(super) fn acquit_duplicates(&mut self, psn: Psn) {
+        let before = self.newest_duplicates.len();
+        self.newest_duplicates.retain(|duplicate| duplicate.is_before(psn));
+        let acquitted = before.saturating_sub(self.newest_duplicates.len());
+        let acquitted = u64::try_from(acquitted).unwrap_or(0);
+        self.duplicate_requests = self.duplicate_requests.saturating_sub(acquitted);
+        self.unproven_duplicates = self.unproven_duplicates.saturating_sub(acquitted);
     }
 }
