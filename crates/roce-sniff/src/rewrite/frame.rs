@@ -76,7 +76,7 @@ impl Rewriter {
         let layers = Layers::of(old);
         headers::edit(&self.names, self.marks, old, &layers, is_roce, bytes);
         if is_roce {
-            transport::edit(&mut self.names, self.payload, old, bytes);
+            transport::edit(&mut self.names, &self.payload, old, bytes);
         } else if self.names.hidden.is_some() && other::quoted(old).is_none() {
             other::blank(&self.names, old, &layers, bytes);
         }

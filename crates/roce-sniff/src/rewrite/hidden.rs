@@ -11,7 +11,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use roce_analyze::connections::port::of_flow_label;
 use roce_wire::{Addr, MacAddr, Ports};
 
-use super::keyed::Key;
+use super::keyed::{Key, Memo};
 
 /// What each permutation is of.
 mod domain {
@@ -36,18 +36,32 @@ mod domain {
 }
 
 /// The names by a seed.
-#[derive(Clone, Copy, Debug)]
 pub(super) struct Hidden {
     key: Key,
+    memo: Memo,
 }
 
 impl Hidden {
     pub(super) fn new(seed: &str) -> Self {
-        Self { key: Key::of_seed(seed) }
+        Self { key: Key::of_seed(seed), memo: Memo::new() }
+    }
+
+    fn permute(&self, which: (u64, u64), bits: u32, value: u128) -> u128 {
+        self.memo.get(which, value, || self.key.permute(which, bits, value))
+    }
+
+    fn permute_among(
+        &self,
+        which: (u64, u64),
+        bits: u32,
+        value: u128,
+        belongs: impl Fn(u128) -> bool,
+    ) -> u128 {
+        self.memo.get(which, value, || self.key.permute_among(which, bits, value, belongs))
     }
 
     /// Group, locally administered and reserved addresses stay so.
-    pub(super) fn mac(self, mac: MacAddr) -> MacAddr {
+    pub(super) fn mac(&self, mac: MacAddr) -> MacAddr {
         let number = number(&mac.0);
         if mac.is_multicast() {
             return self.mac_group(mac);
@@ -61,11 +75,11 @@ impl Hidden {
         let to_number = |rest: u128| rest >> 40 << 42 | kind << 40 | rest & 0xff_ffff_ffff;
         let belongs = |rest| to_number(rest) != 0;
         let tweak = low_64(kind);
-        let rest = self.key.permute_among((domain::MAC, tweak), 46, rest, belongs);
+        let rest = self.permute_among((domain::MAC, tweak), 46, rest, belongs);
         MacAddr(low_bytes(to_number(rest)))
     }
 
-    fn mac_group(self, mac: MacAddr) -> MacAddr {
+    fn mac_group(&self, mac: MacAddr) -> MacAddr {
         let number = number(&mac.0);
         // IPv4 groups have 23 bits, IPv6 groups 32; the rest are of protocols that everybody knows.
         let (bits, known): (u32, u128) = match mac.0 {
@@ -79,18 +93,18 @@ impl Hidden {
             return mac;
         }
         let which = (domain::MAC_GROUP, low_64(head >> bits));
-        let low = self.key.permute_among(which, bits, low, |low| low >= known);
+        let low = self.permute_among(which, bits, low, |low| low >= known);
         MacAddr(low_bytes(head | low))
     }
 
-    pub(super) fn ip(self, ip: IpAddr) -> IpAddr {
+    pub(super) fn ip(&self, ip: IpAddr) -> IpAddr {
         match ip {
             IpAddr::V4(ip) => IpAddr::V4(self.ipv4(ip)),
             IpAddr::V6(ip) => IpAddr::V6(self.ipv6(ip)),
         }
     }
 
-    fn ipv4(self, ip: Ipv4Addr) -> Ipv4Addr {
+    fn ipv4(&self, ip: Ipv4Addr) -> Ipv4Addr {
         let number = u128::from(ip.to_bits());
         let (net, host) = (number >> 8, number & 0xff);
         let new = match ip.octets() {
@@ -103,11 +117,11 @@ impl Hidden {
                     255 => low != 0xff_ffff,
                     _ => true,
                 };
-                head | self.key.permute_among(which, 24, low, belongs)
+                head | self.permute_among(which, 24, low, belongs)
             }
             [169, 254, ..] => {
                 let (head, net_low) = split(net, 8);
-                let net_low = self.key.permute((domain::IPV4_NET, 1), 8, net_low);
+                let net_low = self.permute((domain::IPV4_NET, 1), 8, net_low);
                 (head | net_low) << 8 | self.ipv4_host(net, host)
             }
             _ => {
@@ -115,9 +129,9 @@ impl Hidden {
                     Some(place) => {
                         let belongs = |place| place < PRIVATE_NETS;
                         let which = (domain::IPV4_NET, 2);
-                        private_net(self.key.permute_among(which, 17, place, belongs))
+                        private_net(self.permute_among(which, 17, place, belongs))
                     }
-                    None => self.key.permute_among((domain::IPV4_NET, 3), 24, net, is_public_net),
+                    None => self.permute_among((domain::IPV4_NET, 3), 24, net, is_public_net),
                 };
                 new_net << 8 | self.ipv4_host(net, host)
             }
@@ -126,15 +140,15 @@ impl Hidden {
     }
 
     /// The address of a network and its broadcast address stay what they are.
-    fn ipv4_host(self, net: u128, host: u128) -> u128 {
+    fn ipv4_host(&self, net: u128, host: u128) -> u128 {
         if matches!(host, 0 | 255) {
             return host;
         }
         let belongs = |host| !matches!(host, 0 | 255);
-        self.key.permute_among((domain::IPV4_HOST, low_64(net)), 8, host, belongs)
+        self.permute_among((domain::IPV4_HOST, low_64(net)), 8, host, belongs)
     }
 
-    fn ipv6(self, ip: Ipv6Addr) -> Ipv6Addr {
+    fn ipv6(&self, ip: Ipv6Addr) -> Ipv6Addr {
         if let Some(ip) = ip.to_ipv4_mapped() {
             return self.ipv4(ip).to_ipv6_mapped();
         }
@@ -153,13 +167,13 @@ impl Hidden {
                     net != 0 && !matches!(net >> 48, 0xfe80..=0xfebf)
                 };
                 let which = (domain::IPV6_NET, low_64(kind >> 56));
-                kind | self.key.permute_among(which, 56, low, is_plain)
+                kind | self.permute_among(which, 56, low, is_plain)
             }
         };
         Ipv6Addr::from_bits(new_net << 64 | self.interface_id(net, host))
     }
 
-    fn interface_id(self, net: u128, host: u128) -> u128 {
+    fn interface_id(&self, net: u128, host: u128) -> u128 {
         // The unspecified address, loopback, and whatever anybody puts beside them.
         if host == 0 || (net == 0 && host == 1) {
             return host;
@@ -171,10 +185,10 @@ impl Hidden {
             let is_mapped = net == 0 && host >> 32 == 0xffff;
             host != 0 && !(net == 0 && host == 1) && !is_mapped && mac_in(host).is_none()
         };
-        self.key.permute_among((domain::IPV6_HOST, low_64(net)), 64, host, belongs)
+        self.permute_among((domain::IPV6_HOST, low_64(net)), 64, host, belongs)
     }
 
-    fn ipv6_group(self, ip: Ipv6Addr) -> Ipv6Addr {
+    fn ipv6_group(&self, ip: Ipv6Addr) -> Ipv6Addr {
         let number = ip.to_bits();
         let (head, low) = split(number, 112);
         let kind = |low: u128| match low {
@@ -188,7 +202,7 @@ impl Hidden {
             Group::Known => low,
             Group::Solicited => {
                 let (prefix, node) = split(low, 24);
-                prefix | self.key.permute((domain::IPV6_GROUP, 0), 24, node)
+                prefix | self.permute((domain::IPV6_GROUP, 0), 24, node)
             }
             Group::Ipv4 => {
                 let (prefix, group) = split(low, 32);
@@ -196,14 +210,14 @@ impl Hidden {
                 prefix | u128::from(self.ipv4(group).to_bits())
             }
             Group::Any => {
-                self.key.permute_among(which, 112, low, |low| matches!(kind(low), Group::Any))
+                self.permute_among(which, 112, low, |low| matches!(kind(low), Group::Any))
             }
         };
         Ipv6Addr::from_bits(head | low)
     }
 
     /// The number of an adapter; one that is made of a MAC address stays so.
-    pub(super) fn guid(self, guid: u64) -> u64 {
+    pub(super) fn guid(&self, guid: u64) -> u64 {
         let guid = u128::from(guid);
         if guid == 0 {
             return 0;
@@ -212,15 +226,15 @@ impl Hidden {
             Some(mac) => with_mac(self.mac(mac)),
             None => {
                 let belongs = |guid| guid != 0 && mac_in(guid).is_none();
-                self.key.permute_among((domain::GUID, 0), 64, guid, belongs)
+                self.permute_among((domain::GUID, 0), 64, guid, belongs)
             }
         })
     }
 
-    pub(super) fn lid(self, lid: u16) -> u16 {
+    pub(super) fn lid(&self, lid: u16) -> u16 {
         let is_unicast = |lid: u128| (1..0xc000).contains(&lid);
         let new = if is_unicast(lid.into()) {
-            self.key.permute_among((domain::LID, 0), 16, lid.into(), is_unicast)
+            self.permute_among((domain::LID, 0), 16, lid.into(), is_unicast)
         } else {
             lid.into()
         };
@@ -229,17 +243,17 @@ impl Hidden {
 
     /// One permutation for all hosts: a host may have several addresses, and connection management
     /// names queue pairs from another address than the data comes from.
-    pub(super) fn qpn(self, qpn: u32) -> u32 {
+    pub(super) fn qpn(&self, qpn: u32) -> u32 {
         let is_plain = |qpn: u128| !matches!(qpn, 0 | 1 | 0xff_ffff);
         if !is_plain(qpn.into()) {
             return qpn;
         }
-        let new = self.key.permute_among((domain::QPN, 0), 24, qpn.into(), is_plain);
+        let new = self.permute_among((domain::QPN, 0), 24, qpn.into(), is_plain);
         u32::try_from(new).unwrap_or(qpn)
     }
 
     /// A UDP source port of RoCE; those that Linux makes stay in their range.
-    pub(super) fn src_port(self, port: u16, ports: &Ports) -> u16 {
+    pub(super) fn src_port(&self, port: u16, ports: &Ports) -> u16 {
         // What these mean depends on their number.
         let is_known = |port: u16| matches!(port, 0 | 4789 | 6081) || ports.contains(port);
         let is_low = |n: u128| u16::try_from(n).is_ok_and(|port| port < 0xc000 && !is_known(port));
@@ -247,15 +261,15 @@ impl Hidden {
         let new = if is_known(port) {
             number
         } else if port >= 0xc000 {
-            0xc000 | self.key.permute((domain::PORT, 1), 14, number & 0x3fff)
+            0xc000 | self.permute((domain::PORT, 1), 14, number & 0x3fff)
         } else {
-            self.key.permute_among((domain::PORT, 2), 16, number, is_low)
+            self.permute_among((domain::PORT, 2), 16, number, is_low)
         };
         u16::try_from(new).unwrap_or(port)
     }
 
     /// The flow label that makes Linux take the port that the old label's port is renamed to.
-    pub(super) fn flow_label(self, label: u32, ports: &Ports) -> u32 {
+    pub(super) fn flow_label(&self, label: u32, ports: &Ports) -> u32 {
         if label == 0 {
             return 0;
         }
@@ -265,24 +279,24 @@ impl Hidden {
     }
 
     /// Of a host's memory; 0 is what a request for no bytes has.
-    pub(super) fn r_key(self, host: Addr, key: u32) -> u32 {
+    pub(super) fn r_key(&self, host: Addr, key: u32) -> u32 {
         if key == 0 {
             return 0;
         }
         let which = (domain::R_KEY, of_host(host));
-        let new = self.key.permute_among(which, 32, key.into(), |key| key != 0);
+        let new = self.permute_among(which, 32, key.into(), |key| key != 0);
         u32::try_from(new).unwrap_or(key)
     }
 
     /// Moved by whole pages, as far as everything else of the same memory region.
-    pub(super) fn virt_addr(self, host: Addr, r_key: u32, addr: u64) -> u64 {
+    pub(super) fn virt_addr(&self, host: Addr, r_key: u32, addr: u64) -> u64 {
         let by = self.key.number([domain::VIRT_ADDR, of_host(host), r_key.into()]);
         // Addresses of processes have 47 bits: the sum has no more than 48.
         addr.wrapping_add(by & 0x7fff_ffff_f000)
     }
 
     /// Well-known keys, and the bit that says that the system owns it, stay.
-    pub(super) fn q_key(self, key: u32) -> u32 {
+    pub(super) fn q_key(&self, key: u32) -> u32 {
         // Of QP1, and Linux's `RDMA_UDP_QKEY`.
         let is_known = |key: u128| matches!(key, 0 | 0x8001_0000 | 0x0123_4567);
         if is_known(key.into()) {
@@ -290,26 +304,26 @@ impl Hidden {
         }
         let (head, low) = split(key.into(), 31);
         let belongs = |low: u128| !is_known(head | low);
-        let new = head | self.key.permute_among((domain::Q_KEY, low_64(head)), 31, low, belongs);
+        let new = head | self.permute_among((domain::Q_KEY, low_64(head)), 31, low, belongs);
         u32::try_from(new).unwrap_or(key)
     }
 
     /// Four bytes of the application: equal ones stay equal.
-    pub(super) fn data_32(self, data: u32) -> u32 {
-        let new = self.key.permute((domain::DATA_32, 0), 32, data.into());
+    pub(super) fn data_32(&self, data: u32) -> u32 {
+        let new = self.permute((domain::DATA_32, 0), 32, data.into());
         u32::try_from(new).unwrap_or(0)
     }
 
     /// Eight bytes of the application: equal ones stay equal, and 0 stays 0.
-    pub(super) fn data_64(self, data: u64) -> u64 {
+    pub(super) fn data_64(&self, data: u64) -> u64 {
         if data == 0 {
             return 0;
         }
-        low_64(self.key.permute_among((domain::DATA_64, 0), 64, data.into(), |data| data != 0))
+        low_64(self.permute_among((domain::DATA_64, 0), 64, data.into(), |data| data != 0))
     }
 
     /// Fills a payload. The same packet sent again has the same.
-    pub(super) fn payload(self, dst: Addr, qpn: u32, psn: u32, out: &mut [u8]) {
+    pub(super) fn payload(&self, dst: Addr, qpn: u32, psn: u32, out: &mut [u8]) {
         let packet = u64::from(qpn) << 24 | u64::from(psn);
         self.key.fill([domain::PAYLOAD, of_host(dst), packet], out);
     }

@@ -202,7 +202,7 @@ fn rewriter(args: &RewriteArgs) -> Result<Rewriter> {
         EcnMark::Ce => 3,
     });
     Ok(Rewriter {
-        payload: Payload::new(change.payload, names.hidden),
+        payload: Payload::new(change.payload, names.hidden.clone()),
         names,
         marks: Marks { dscp: change.dscp, ecn, pcp: change.pcp },
         fix_icrc: change.fix_icrc,

@@ -1,6 +1,7 @@
 //! What everything is called afterwards: by the user's maps first, then by the seed.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::rc::Rc;
 
 use roce_wire::{Addr, Gid, Lid, MacAddr, Net, Packet, Ports, QKey, Qpn, RKey, VirtAddr};
 
@@ -21,7 +22,7 @@ pub(super) struct Names {
     cm_port: Vec<Map<u16>>,
     r_key: Vec<Map<u32>>,
     /// The names by a seed, of an anonymous trace.
-    pub(super) hidden: Option<Hidden>,
+    pub(super) hidden: Option<Rc<Hidden>>,
     /// The IP family that RoCE is carried in afterwards.
     pub(super) family: Option<Family>,
     /// What was learnt of source ports before.
@@ -40,7 +41,7 @@ impl Names {
             udp_port: args.map_udp_port.clone(),
             cm_port: args.map_cm_port.clone(),
             r_key: args.map_r_key.clone(),
-            hidden: args.anonymize.as_deref().map(Hidden::new),
+            hidden: args.anonymize.as_deref().map(Hidden::new).map(Rc::new),
             family,
             src_ports: SrcPorts::default(),
             ports: *ports,
@@ -48,13 +49,13 @@ impl Names {
     }
 
     pub(super) fn mac(&self, mac: MacAddr) -> MacAddr {
-        let hidden = || self.hidden.map_or(mac, |hidden| hidden.mac(mac));
+        let hidden = || self.hidden.as_deref().map_or(mac, |hidden| hidden.mac(mac));
         maps::find(&self.mac, mac).unwrap_or_else(hidden)
     }
 
     /// The address of the same family.
     pub(super) fn ip(&self, ip: IpAddr) -> IpAddr {
-        let hidden = || self.hidden.map_or(ip, |hidden| hidden.ip(ip));
+        let hidden = || self.hidden.as_deref().map_or(ip, |hidden| hidden.ip(ip));
         if self.ip.is_empty() {
             return hidden();
         }
@@ -105,7 +106,7 @@ impl Names {
 
     pub(super) fn lid(&self, lid: Lid) -> Lid {
         let lid = lid.get();
-        let hidden = || self.hidden.map_or(lid, |hidden| hidden.lid(lid));
+        let hidden = || self.hidden.as_deref().map_or(lid, |hidden| hidden.lid(lid));
         Lid::new(maps::find(&self.lid, lid).unwrap_or_else(hidden))
     }
 
@@ -115,7 +116,8 @@ impl Names {
 
     /// A queue pair of a host, which is called as it was before.
     pub(super) fn qpn(&self, host: Addr, qpn: Qpn) -> Qpn {
-        let hidden = || self.hidden.map_or(qpn, |hidden| Qpn::new(hidden.qpn(qpn.get())));
+        let hidden =
+            || self.hidden.as_deref().map_or(qpn, |hidden| Qpn::new(hidden.qpn(qpn.get())));
         maps::find_qpn(&self.qpn, host, qpn).unwrap_or_else(hidden)
     }
 
@@ -126,13 +128,14 @@ impl Names {
 
     /// The UDP source port of a packet, whose BTH may be cut.
     pub(super) fn src_port(&self, packet: Option<(&Net<'_>, &Packet<'_>)>, port: u16) -> u16 {
-        let hidden = |hidden: Hidden| {
+        let hidden = |hidden: &Hidden| {
             let made = packet.and_then(|packet| {
                 self.src_ports.of(packet, port, |host, qpn| self.qpn(host, qpn))
             });
             made.unwrap_or_else(|| hidden.src_port(port, &self.ports))
         };
-        maps::find(&self.udp_port, port).unwrap_or_else(|| self.hidden.map_or(port, hidden))
+        maps::find(&self.udp_port, port)
+            .unwrap_or_else(|| self.hidden.as_deref().map_or(port, hidden))
     }
 
     pub(super) fn dst_port(&self, port: u16) -> u16 {
@@ -145,26 +148,26 @@ impl Names {
 
     /// The flow label that a connection request names.
     pub(super) fn flow_label(&self, label: u32) -> u32 {
-        self.hidden.map_or(label, |hidden| hidden.flow_label(label, &self.ports))
+        self.hidden.as_deref().map_or(label, |hidden| hidden.flow_label(label, &self.ports))
     }
 
     pub(super) fn r_key(&self, host: Addr, key: RKey) -> RKey {
         let key = key.get();
-        let hidden = || self.hidden.map_or(key, |hidden| hidden.r_key(host, key));
+        let hidden = || self.hidden.as_deref().map_or(key, |hidden| hidden.r_key(host, key));
         RKey::new(maps::find(&self.r_key, key).unwrap_or_else(hidden))
     }
 
     pub(super) fn virt_addr(&self, host: Addr, key: RKey, addr: VirtAddr) -> VirtAddr {
-        let hidden = |hidden: Hidden| hidden.virt_addr(host, key.get(), addr.get());
-        self.hidden.map_or(addr, |names| VirtAddr::new(hidden(names)))
+        let hidden = |hidden: &Hidden| hidden.virt_addr(host, key.get(), addr.get());
+        self.hidden.as_deref().map_or(addr, |names| VirtAddr::new(hidden(names)))
     }
 
     pub(super) fn q_key(&self, key: QKey) -> QKey {
-        self.hidden.map_or(key, |hidden| QKey::new(hidden.q_key(key.get())))
+        self.hidden.as_deref().map_or(key, |hidden| QKey::new(hidden.q_key(key.get())))
     }
 
     pub(super) fn guid(&self, guid: u64) -> u64 {
-        self.hidden.map_or(guid, |hidden| hidden.guid(guid))
+        self.hidden.as_deref().map_or(guid, |hidden| hidden.guid(guid))
     }
 
     /// The ports that RoCE v2 goes to afterwards; `None` when there are too many.

@@ -1,5 +1,7 @@
 //! New names in a packet: queue pairs, keys, addresses of memory, and the application's own data.
 
+use std::rc::Rc;
+
 use roce_wire::{Addr, Content, Frame, Net, NoBth, Opcode, Packet, Qpn};
 
 use super::args::Fill;
@@ -9,26 +11,25 @@ use super::names::Names;
 use super::shape::put;
 
 /// What becomes of payloads.
-#[derive(Clone, Copy, Debug)]
 pub(super) enum Payload {
     Keep,
     Zero,
-    Pattern(Hidden),
+    Pattern(Rc<Hidden>),
 }
 
 impl Payload {
-    pub(super) fn new(fill: Option<Fill>, hidden: Option<Hidden>) -> Self {
+    pub(super) fn new(fill: Option<Fill>, hidden: Option<Rc<Hidden>>) -> Self {
         match (fill, hidden) {
             (Some(Fill::Zero), _) => Self::Zero,
             (_, Some(hidden)) => Self::Pattern(hidden),
-            (Some(Fill::Pattern), None) => Self::Pattern(Hidden::new("")),
+            (Some(Fill::Pattern), None) => Self::Pattern(Rc::new(Hidden::new(""))),
             (None, None) => Self::Keep,
         }
     }
 }
 
 /// Edits what the headers carry, which is RoCE.
-pub(super) fn edit(names: &mut Names, payload: Payload, frame: &Frame<'_>, bytes: &mut [u8]) {
+pub(super) fn edit(names: &mut Names, payload: &Payload, frame: &Frame<'_>, bytes: &mut [u8]) {
     let at = frame.content_offset();
     match &frame.content {
         Content::Packet(net, packet) => {
@@ -61,7 +62,7 @@ fn edit_no_bth(names: &Names, no_bth: &NoBth<'_>, bytes: &mut [u8]) {
 /// `bytes` begin at the BTH.
 fn edit_packet(
     names: &mut Names,
-    payload: Payload,
+    payload: &Payload,
     (net, packet): (&Net<'_>, &Packet<'_>),
     bytes: &mut [u8],
 ) {
@@ -118,7 +119,7 @@ fn edit_extended(names: &Names, net: &Net<'_>, packet: &Packet<'_>, bytes: &mut 
         put_24(bytes, here.saturating_add(5), names.qpn(src, deth.src_qp()).get());
     }
     let here = next(4, packet.xrceth.is_some());
-    if let (Some(xrceth), Some(hidden)) = (packet.xrceth, names.hidden) {
+    if let (Some(xrceth), Some(hidden)) = (packet.xrceth, &names.hidden) {
         put_24(bytes, here.saturating_add(1), hidden.qpn(xrceth.srqn()));
     }
     next(4, packet.feth.is_some());
@@ -139,7 +140,7 @@ fn edit_extended(names: &Names, net: &Net<'_>, packet: &Packet<'_>, bytes: &mut 
     }
     let here = next(4, packet.imm_dt.is_some());
     if let (Some(hidden), Some(&data)) =
-        (names.hidden, bytes.get(here..).and_then(<[u8]>::first_chunk))
+        (&names.hidden, bytes.get(here..).and_then(<[u8]>::first_chunk))
         && packet.imm_dt.is_some()
     {
         put(bytes, here, &hidden.data_32(u32::from_be_bytes(data)).to_be_bytes());
@@ -164,7 +165,7 @@ fn put_memory(
 
 /// Eight bytes of the application.
 fn put_data(names: &Names, data: u64, bytes: &mut [u8], at: usize) {
-    if let Some(hidden) = names.hidden {
+    if let Some(hidden) = &names.hidden {
         put(bytes, at, &hidden.data_64(data).to_be_bytes());
     }
 }
