@@ -60,8 +60,15 @@ pub const KNOWN: &[Known] = &[
     Known {
         scenario: "random-loss",
         connection: 1,
+        fields: &["a_to_b.loss.after_capture"],
+        why: "six of nine were lost behind another loss of their round, and nothing shows; fault of \
+              the analysis: it does not count the READ 6177780, for which a NAK asks after it was \
+              made again",
+    },
+    Known {
+        scenario: "random-loss",
+        connection: 1,
         fields: &[
-            "a_to_b.loss.after_capture",
             "a_to_b.loss.before_capture",
             "b_to_a.loss.after_capture",
             "b_to_a.loss.before_capture",
