@@ -57,7 +57,8 @@ pub(super) fn plain<'a>(bytes: &'a [u8], wire_len: usize, ports: &Ports) -> Opti
 /// Network headers, what follows them, and the length of the IP payload by the IP header.
 type Headers<'a> = (Net<'a>, &'a [u8], usize);
 
-#[inline]
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "a call would pass the headers through memory")]
 fn ipv4(bytes: &[u8]) -> Option<Headers<'_>> {
     let (ip, rest) = Ipv4::parse(bytes).ok()?;
     let (udp, rest) = Udp::parse(rest).ok()?;
@@ -66,7 +67,8 @@ fn ipv4(bytes: &[u8]) -> Option<Headers<'_>> {
     plain.then_some((Net::V2Ipv4(ip, &[], udp), rest, payload))
 }
 
-#[inline]
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "a call would pass the headers through memory")]
 fn ipv6(bytes: &[u8]) -> Option<Headers<'_>> {
     let (ip, rest) = Ipv6::parse(bytes).ok()?;
     let (udp, rest) = Udp::parse(rest).ok()?;

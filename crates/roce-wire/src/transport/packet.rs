@@ -97,7 +97,8 @@ impl<'a> Packet<'a> {
     }
 
     /// Takes the headers of the opcode off the front; returns what follows the last whole one.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a call would pass the packet through memory")]
     fn extended_headers(&mut self, info: &OpcodeInfo, bytes: &'a [u8]) -> &'a [u8] {
         let mut take = Take { rest: bytes, all_there: true };
         // Most packets have one of these or none; asking for each of the ten costs more than the
@@ -114,6 +115,7 @@ impl<'a> Packet<'a> {
     }
 
     /// Takes any headers there can be, in wire order.
+    #[inline(never)]
     fn all_headers(&mut self, has: ExtHeaders, take: &mut Take<'a>) {
         self.rdeth = take.header(has.has(ExtHeaders::RDETH));
         self.deth = take.header(has.has(ExtHeaders::DETH));
@@ -128,7 +130,8 @@ impl<'a> Packet<'a> {
     }
 
     /// Divides what follows the headers into payload, pad and ICRC; `had` bytes were captured.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a call would pass the packet through memory")]
     fn body(&mut self, rest: &'a [u8], had: usize) {
         self.payload = rest;
         if had < self.wire_len {
