@@ -5,7 +5,7 @@ use bytes::BufMut;
 use super::{Aeth, AtomicAckEth, AtomicEth, Bth, Deth, Feth, Ieth, ImmDt, Rdeth, Reth, XrcEth};
 use crate::header::{AnyHeader, Header, TooShort, put};
 use crate::icrc::Icrc;
-use crate::opcode::{ExtHeaders, OpcodeInfo};
+use crate::opcode::ExtHeaders;
 
 /// A packet from BTH to ICRC. The fields stand in wire order.
 ///
@@ -61,90 +61,39 @@ impl<'a> Packet<'a> {
     )]
     pub fn parse(bytes: &'a [u8], wire_len: usize) -> Result<Self, TooShort> {
         let bytes = bytes.get(..wire_len).unwrap_or(bytes);
-        let (bth, rest) = Bth::parse(bytes)?;
-        let mut packet = Self::bare(bth, wire_len);
-        packet.after_bth = rest;
-        let rest = match bth.opcode.info() {
-            Some(info) => packet.extended_headers(info, rest),
-            None => rest,
+        let (bth, after_bth) = Bth::parse(bytes)?;
+        let (ext, rest) = match bth.opcode.info() {
+            Some(info) => Extended::parse(info.headers, after_bth),
+            None => (Extended::default(), after_bth),
         };
-        packet.body(rest, bytes.len());
-        Ok(packet)
-    }
-
-    /// Only a BTH.
-    #[inline]
-    const fn bare(bth: &'a Bth, wire_len: usize) -> Self {
-        Self {
+        let header_len = bytes.len().saturating_sub(rest.len());
+        let body = Body::parse(rest, bytes.len() < wire_len, bth.pad_count());
+        let after_bth = match (body.icrc, after_bth.split_last_chunk::<4>()) {
+            (Some(_), Some((covered, _))) => covered,
+            _ => after_bth,
+        };
+        let Extended { rdeth, deth, xrceth, feth, reth, atomic_eth, aeth, .. } = ext;
+        let Extended { atomic_ack_eth, imm_dt, ieth, .. } = ext;
+        let Body { payload, pad, icrc } = body;
+        Ok(Self {
             bth,
-            rdeth: None,
-            deth: None,
-            xrceth: None,
-            feth: None,
-            reth: None,
-            atomic_eth: None,
-            aeth: None,
-            atomic_ack_eth: None,
-            imm_dt: None,
-            ieth: None,
-            payload: &[],
-            pad: &[],
-            icrc: None,
+            rdeth,
+            deth,
+            xrceth,
+            feth,
+            reth,
+            atomic_eth,
+            aeth,
+            atomic_ack_eth,
+            imm_dt,
+            ieth,
+            payload,
+            pad,
+            icrc,
             wire_len,
-            header_len: Bth::LEN,
-            after_bth: &[],
-        }
-    }
-
-    /// Takes the headers of the opcode off the front; returns what follows the last whole one.
-    #[inline(always)]
-    #[allow(clippy::inline_always, reason = "a call would pass the packet through memory")]
-    fn extended_headers(&mut self, info: &OpcodeInfo, bytes: &'a [u8]) -> &'a [u8] {
-        let mut take = Take { rest: bytes, all_there: true };
-        // Most packets have one of these or none; asking for each of the ten costs more than the
-        // rest of the packet.
-        match info.headers {
-            ExtHeaders::NONE => return bytes,
-            ExtHeaders::AETH => self.aeth = take.header(true),
-            ExtHeaders::RETH => self.reth = take.header(true),
-            headers => self.all_headers(headers, &mut take),
-        }
-        let taken = bytes.len().saturating_sub(take.rest.len());
-        self.header_len = Bth::LEN.saturating_add(taken);
-        take.rest
-    }
-
-    /// Takes any headers there can be, in wire order.
-    #[inline(never)]
-    fn all_headers(&mut self, has: ExtHeaders, take: &mut Take<'a>) {
-        self.rdeth = take.header(has.has(ExtHeaders::RDETH));
-        self.deth = take.header(has.has(ExtHeaders::DETH));
-        self.xrceth = take.header(has.has(ExtHeaders::XRCETH));
-        self.feth = take.header(has.has(ExtHeaders::FETH));
-        self.reth = take.header(has.has(ExtHeaders::RETH));
-        self.atomic_eth = take.header(has.has(ExtHeaders::ATOMIC_ETH));
-        self.aeth = take.header(has.has(ExtHeaders::AETH));
-        self.atomic_ack_eth = take.header(has.has(ExtHeaders::ATOMIC_ACK_ETH));
-        self.imm_dt = take.header(has.has(ExtHeaders::IMM_DT));
-        self.ieth = take.header(has.has(ExtHeaders::IETH));
-    }
-
-    /// Divides what follows the headers into payload, pad and ICRC; `had` bytes were captured.
-    #[inline(always)]
-    #[allow(clippy::inline_always, reason = "a call would pass the packet through memory")]
-    fn body(&mut self, rest: &'a [u8], had: usize) {
-        self.payload = rest;
-        if had < self.wire_len {
-            return;
-        }
-        if let Some((body, icrc)) = rest.split_last_chunk::<4>() {
-            self.icrc = Icrc::parse(icrc).ok().map(|(icrc, _)| icrc);
-            let covered = self.after_bth.len().saturating_sub(Icrc::LEN);
-            self.after_bth = self.after_bth.get(..covered).unwrap_or_default();
-            let pad = usize::from(self.bth.pad_count());
-            let split = body.len().checked_sub(pad).unwrap_or(body.len());
-            (self.payload, self.pad) = body.split_at(split);
-        }
+            header_len,
+            after_bth,
+        })
     }
 
     /// Appends the packet as it is, byte for byte.
@@ -255,6 +204,81 @@ fn emit_if<H: Header>(header: Option<&H>, out: &mut impl BufMut) -> Result<(), T
 fn visit_if<H: Header>(header: Option<&H>, visit: &mut dyn FnMut(&dyn AnyHeader)) {
     if let Some(header) = header {
         visit(header);
+    }
+}
+
+/// The headers between BTH and payload. The fields stand in wire order.
+#[derive(Clone, Copy, Default)]
+struct Extended<'a> {
+    rdeth: Option<&'a Rdeth>,
+    deth: Option<&'a Deth>,
+    xrceth: Option<&'a XrcEth>,
+    feth: Option<&'a Feth>,
+    reth: Option<&'a Reth>,
+    atomic_eth: Option<&'a AtomicEth>,
+    aeth: Option<&'a Aeth>,
+    atomic_ack_eth: Option<&'a AtomicAckEth>,
+    imm_dt: Option<&'a ImmDt>,
+    ieth: Option<&'a Ieth>,
+}
+
+impl<'a> Extended<'a> {
+    /// Takes these headers off the front; also returns what follows the last whole one.
+    ///
+    /// Most packets have one or none. Asking for each of the ten costs more than the rest of the
+    /// packet, and so does passing all of them through memory.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a call would pass the headers through memory")]
+    fn parse(headers: ExtHeaders, bytes: &'a [u8]) -> (Self, &'a [u8]) {
+        let mut take = Take { rest: bytes, all_there: true };
+        let some = match headers {
+            ExtHeaders::NONE => Self::default(),
+            ExtHeaders::AETH => Self { aeth: take.header(true), ..Self::default() },
+            ExtHeaders::RETH => Self { reth: take.header(true), ..Self::default() },
+            headers => return Self::any(headers, bytes),
+        };
+        (some, take.rest)
+    }
+
+    /// Takes any headers there can be, in wire order.
+    #[inline(never)]
+    fn any(has: ExtHeaders, bytes: &'a [u8]) -> (Self, &'a [u8]) {
+        let mut take = Take { rest: bytes, all_there: true };
+        let all = Self {
+            rdeth: take.header(has.has(ExtHeaders::RDETH)),
+            deth: take.header(has.has(ExtHeaders::DETH)),
+            xrceth: take.header(has.has(ExtHeaders::XRCETH)),
+            feth: take.header(has.has(ExtHeaders::FETH)),
+            reth: take.header(has.has(ExtHeaders::RETH)),
+            atomic_eth: take.header(has.has(ExtHeaders::ATOMIC_ETH)),
+            aeth: take.header(has.has(ExtHeaders::AETH)),
+            atomic_ack_eth: take.header(has.has(ExtHeaders::ATOMIC_ACK_ETH)),
+            imm_dt: take.header(has.has(ExtHeaders::IMM_DT)),
+            ieth: take.header(has.has(ExtHeaders::IETH)),
+        };
+        (all, take.rest)
+    }
+}
+
+/// What follows the headers.
+struct Body<'a> {
+    payload: &'a [u8],
+    pad: &'a [u8],
+    icrc: Option<&'a Icrc>,
+}
+
+impl<'a> Body<'a> {
+    /// Divides it into payload, pad and ICRC; what the capture `cut` is all payload.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a call would pass the slices through memory")]
+    fn parse(bytes: &'a [u8], cut: bool, pad_count: u8) -> Self {
+        let whole = if cut { None } else { bytes.split_last_chunk::<4>() };
+        let Some((body, icrc)) = whole else {
+            return Self { payload: bytes, pad: &[], icrc: None };
+        };
+        let split = body.len().checked_sub(usize::from(pad_count)).unwrap_or(body.len());
+        let (payload, pad) = body.split_at(split);
+        Self { payload, pad, icrc: Icrc::parse(icrc).ok().map(|(icrc, _)| icrc) }
     }
 }
 
