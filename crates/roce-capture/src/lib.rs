@@ -10,7 +10,8 @@
 //!   default) or without it (feature `pnet`).
 //! - [`FrameSender`] puts frames on an interface, many with one system call; [`Pace`] says when.
 //! - [`FileWriter`] writes pcap and pcapng, whole records only. [`FileCopy`] writes what
-//!   [`FileReader::next_part`] reads, with other bytes in the frames and all else as it was.
+//!   [`FileReader::next_part`] reads, with other bytes in the frames and all else as it was;
+//!   [`CommentedCopy`] writes pcapng of it, with comments on frames.
 //! - [`roce_filter`] is the BPF expression that keeps RoCE; `Filter` (feature `libpcap`) applies
 //!   any expression to frames from a file.
 //!
@@ -52,4 +53,4 @@ pub use interfaces::{Interface, frames_passed, interfaces};
 pub use link_type::LinkType;
 pub use live::{HAS_FILTERS, LiveCapture, LiveOptions, Next, RoceOnly, Stats};
 pub use send::{Batch, FrameSender, Pace, Rate, Refused, Tally};
-pub use writer::{FileCopy, FileWriter, WriterOptions, same_file};
+pub use writer::{CommentedCopy, FileCopy, FileWriter, WriterOptions, same_file};

@@ -32,6 +32,14 @@ impl ByteOrder {
         }
     }
 
+    /// The bytes of a short number.
+    pub(crate) const fn short_bytes(self, number: u16) -> [u8; 2] {
+        match self {
+            Self::Little => number.to_le_bytes(),
+            Self::Big => number.to_be_bytes(),
+        }
+    }
+
     /// The bytes of a number.
     pub(crate) const fn bytes(self, number: u32) -> [u8; 4] {
         match self {

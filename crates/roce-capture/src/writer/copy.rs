@@ -102,18 +102,15 @@ impl FileCopy {
         self.output.flush_if_full()
     }
 
-    /// The length that a section says of itself would be wrong after any change.
     fn section(&mut self, block: &Block<'_>) {
         let out = self.output.pending();
-        let start = out.len();
         if self.nameless {
+            let start = out.len();
             nameless_block(out, block, SECTION_BODY, &[]);
+            forget_length(out, start);
         } else {
-            out.extend(block.bytes);
+            put_section(out, block);
         }
-        // Byte-order mark and version stand in front of it.
-        let field = start.saturating_add(BLOCK_HEAD).saturating_add(8);
-        put(out, field, &[0xff; 8]);
     }
 
     /// Appends a frame in the envelope of the frame it was made from: `frame.data` and
@@ -177,6 +174,20 @@ impl Drop for FileCopy {
         // Nobody is left to tell; `finish` is for those who want to know.
         let _ = self.output.flush();
     }
+}
+
+/// Appends the header of a section.
+pub(super) fn put_section(out: &mut Vec<u8>, block: &Block<'_>) {
+    let start = out.len();
+    out.extend(block.bytes);
+    forget_length(out, start);
+}
+
+/// The length that a section says of itself would be wrong after any change.
+fn forget_length(out: &mut [u8], start: usize) {
+    // Byte-order mark and version stand in front of it.
+    let field = start.saturating_add(BLOCK_HEAD).saturating_add(8);
+    put(out, field, &[0xff; 8]);
 }
 
 /// Writes the lengths into the head that begins at `start`, where they have changed.
@@ -273,7 +284,7 @@ fn nameless_block(out: &mut Vec<u8>, block: &Block<'_>, body: usize, stay: &[u16
 }
 
 /// Appends the length of the block that begins at `start`, there and at its beginning.
-fn end_block(out: &mut Vec<u8>, start: usize, order: ByteOrder) {
+pub(super) fn end_block(out: &mut Vec<u8>, start: usize, order: ByteOrder) {
     let total = out.len().saturating_sub(start).saturating_add(4);
     let length = order.bytes(u32::try_from(total).unwrap_or(u32::MAX));
     out.extend(length);
@@ -293,6 +304,12 @@ fn options(mut bytes: &[u8], order: ByteOrder) -> impl Iterator<Item = (u16, &[u
     })
 }
 
+/// The options without what ends them.
+pub(super) fn without_end(bytes: &[u8], order: ByteOrder) -> &[u8] {
+    let len = options(bytes, order).fold(0, |sum: usize, (_, one)| sum.saturating_add(one.len()));
+    bytes.get(..len).unwrap_or(bytes)
+}
+
 fn has_option(bytes: &[u8], order: ByteOrder, wanted: u16) -> bool {
     options(bytes, order).any(|(code, _)| code == wanted)
 }
@@ -310,12 +327,12 @@ fn keep_options(kept: &mut Vec<u8>, bytes: &[u8], order: ByteOrder, passes: impl
 }
 
 /// How many bytes are missing to a multiple of 4.
-const fn padding_of(len: usize) -> usize {
+pub(super) const fn padding_of(len: usize) -> usize {
     len.next_multiple_of(4).saturating_sub(len)
 }
 
 /// Pads to a multiple of 4; everything in a pcapng file begins at one.
-fn pad(out: &mut Vec<u8>) {
+pub(super) fn pad(out: &mut Vec<u8>) {
     let len = out.len().saturating_add(padding_of(out.len()));
     out.resize(len, 0);
 }

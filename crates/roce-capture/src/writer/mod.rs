@@ -1,5 +1,6 @@
 //! Writing capture files: pcapng, or pcap where the name says so.
 
+mod commented;
 mod copy;
 mod output;
 mod pcap;
@@ -12,6 +13,7 @@ use std::path::Path;
 use crate::{Error, Frame, LinkType, MAX_RECORD};
 use output::{Output, Sink};
 
+pub use commented::CommentedCopy;
 pub use copy::FileCopy;
 
 /// How a capture file is written.
@@ -47,8 +49,8 @@ pub struct FileWriter {
 enum Encoding {
     /// The link type, once the first frame has said it.
     Pcap(Option<LinkType>),
-    /// The link type of each interface described so far.
-    Pcapng(Vec<LinkType>),
+    /// The interfaces described so far: one for each link type.
+    Pcapng(Vec<pcapng::Interface>),
 }
 
 impl FileWriter {
@@ -110,12 +112,13 @@ impl FileWriter {
                 }
             }
             Encoding::Pcapng(interfaces) => {
+                let name = (frame.link_type, 0);
                 let Some(id) =
-                    pcapng::interface(self.output.pending(), interfaces, frame, &self.options)
+                    pcapng::interface(self.output.pending(), interfaces, name, &self.options)
                 else {
                     return Err(self.unwritable(frame, "its link type is above 65535"));
                 };
-                pcapng::packet(self.output.pending(), frame, length, id);
+                pcapng::packet(self.output.pending(), frame, length, id, "");
             }
         }
         self.output.mark(1);

@@ -1,12 +1,14 @@
 //! The pcapng format: one section, little-endian, an interface for each link type, nanoseconds.
 
 use super::WriterOptions;
+use crate::file::ByteOrder;
 use crate::{Frame, LinkType};
 
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
 const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
+const OPTION_COMMENT: u16 = 1;
 const OPTION_APPLICATION: u16 = 4;
 const OPTION_TSRESOL: u16 = 9;
 const END_OF_OPTIONS: u16 = 0;
@@ -24,18 +26,22 @@ pub(super) fn section(out: &mut Vec<u8>, application: &str) {
     });
 }
 
-/// The number of the interface for this frame's link type, described first if it is new; `None`
-/// when the format has no room for the link type.
+/// An interface by its link type and its number elsewhere.
+pub(super) type Interface = (LinkType, u32);
+
+/// The number of an interface here, described first if it is new; `None` when the format has no
+/// room for the link type.
 pub(super) fn interface(
     out: &mut Vec<u8>,
-    interfaces: &mut Vec<LinkType>,
-    frame: &Frame<'_>,
+    interfaces: &mut Vec<Interface>,
+    wanted: Interface,
     options: &WriterOptions,
 ) -> Option<u32> {
-    if let Some(id) = interfaces.iter().position(|&link_type| link_type == frame.link_type) {
+    if let Some(id) = interfaces.iter().position(|&known| known == wanted) {
         return u32::try_from(id).ok();
     }
-    let link_type = u16::try_from(frame.link_type.0).ok()?;
+    let (link_type, _) = wanted;
+    let link_type = u16::try_from(link_type.0).ok()?;
     block(out, INTERFACE, |out| {
         out.extend(link_type.to_le_bytes());
         out.extend([0; 2]);
@@ -43,15 +49,16 @@ pub(super) fn interface(
         option(out, OPTION_TSRESOL, &[9]);
         option(out, END_OF_OPTIONS, &[]);
     });
-    interfaces.push(frame.link_type);
+    interfaces.push(wanted);
     u32::try_from(interfaces.len().saturating_sub(1)).ok()
 }
 
-/// Appends a packet. Only a simple packet block can be without a time; it cannot say its captured
-/// length, nor name another interface than the first.
-pub(super) fn packet(out: &mut Vec<u8>, frame: &Frame<'_>, length: u32, id: u32) {
+/// Appends a packet, with a comment unless that is empty. Only a simple packet block can be without
+/// a time; it cannot say its captured length, nor name another interface than the first, nor have a
+/// comment.
+pub(super) fn packet(out: &mut Vec<u8>, frame: &Frame<'_>, length: u32, id: u32, text: &str) {
     let wire = frame.wire_len.max(length);
-    if frame.time_ns.is_none() && id == 0 && wire == length {
+    if frame.time_ns.is_none() && id == 0 && wire == length && text.is_empty() {
         return block(out, SIMPLE_PACKET, |out| {
             out.extend(wire.to_le_bytes());
             data(out, frame.data);
@@ -65,7 +72,19 @@ pub(super) fn packet(out: &mut Vec<u8>, frame: &Frame<'_>, length: u32, id: u32)
         out.extend(length.to_le_bytes());
         out.extend(wire.to_le_bytes());
         data(out, frame.data);
+        if !text.is_empty() {
+            comment(out, text, ByteOrder::Little);
+        }
     });
+}
+
+/// Appends a comment and the end of the options. It must be shorter than 64 KiB.
+pub(super) fn comment(out: &mut Vec<u8>, text: &str, order: ByteOrder) {
+    let Ok(length) = u16::try_from(text.len()) else { return };
+    out.extend(order.short_bytes(OPTION_COMMENT));
+    out.extend(order.short_bytes(length));
+    data(out, text.as_bytes());
+    out.extend([0; 4]);
 }
 
 /// Appends a block around what `body` appends, its length on both sides.
