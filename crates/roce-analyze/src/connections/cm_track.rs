@@ -257,7 +257,7 @@ impl Tracker {
         seen: &Seen,
     ) -> Conn {
         self.make_room();
-        let mut conn = Conn::new(self.take_id(), keys, service);
+        let mut conn = self.new_conn(keys, service);
         conn.first_seen = Some((seen.frame, seen.time));
         conn.cm = Some(Box::new(cm));
         conn

@@ -2,7 +2,6 @@
 
 use roce_wire::IcrcState;
 
-use super::connection::Conn;
 use super::key::FlowKey;
 use super::report::LearnedFrom;
 use super::requests::Fit;
@@ -49,8 +48,8 @@ impl Tracker {
             return self.complete_datagram(key, back);
         }
         self.make_room();
-        let id = self.take_id();
-        let slot = self.table.add(Conn::new(id, [Some(key), None], seen.service));
+        let conn = self.new_conn([Some(key), None], seen.service);
+        let slot = self.table.add(conn);
         let Some(slot) = slot else {
             self.totals.refused = self.totals.refused.saturating_add(1);
             return None;
@@ -106,8 +105,7 @@ impl Tracker {
         }
         self.retire(old);
         self.make_room();
-        let id = self.take_id();
-        let mut conn = Conn::new(id, keys, service);
+        let mut conn = self.new_conn(keys, service);
         conn.pairing = pairing;
         conn.observe(at.dir(), seen, &mut self.budget);
         let slot = self.table.add(conn);

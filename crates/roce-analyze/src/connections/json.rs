@@ -14,7 +14,7 @@ pub struct Document<'r>(pub &'r Report);
 
 impl Serialize for Document<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Report { connections, totals: _, evicted } = self.0;
+        let Report { connections, evicted, totals: _, lacks_proofs: _ } = self.0;
         let mut map = serializer.serialize_struct("Document", 3)?;
         map.serialize_field("schema", SCHEMA)?;
         map.serialize_field("connections", connections)?;

@@ -50,7 +50,7 @@ mod upper;
 mod waiting;
 
 pub use key::{FlowKey, HostPair, shard_of};
-pub use proof::MAX_PROOFS_PER_EVENT;
+pub use proof::{MANY_PROOFS_PER_EVENT, MAX_PROOFS_PER_EVENT};
 pub use report::{
     Connection, DirectionReport, EcnReport, End, Event, Evicted, Exchange, LearnedFrom, Loss,
     Messages, Naks, Outcome, Owner, Percentiles, Proof, Rejection, Report, Retransmissions, Totals,

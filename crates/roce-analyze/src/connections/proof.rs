@@ -1,4 +1,7 @@
-//! Which frames show what: a few of each kind of event.
+//! Which frames show what: a few of each kind of event, or many.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Something that happened on a connection and that frames prove.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, serde::Serialize)]
@@ -64,21 +67,95 @@ pub struct Proof {
     pub frame: u64,
 }
 
+impl Event {
+    /// How many there are.
+    const COUNT: usize = Self::Cnp as usize + 1;
+
+    /// In words, what the packet itself does not say; `None` where it does.
+    #[must_use]
+    pub const fn text(self) -> Option<&'static str> {
+        Some(match self {
+            Self::LostBeforeCapture => "was lost before the capture point",
+            Self::LostAfterCapture => "lost after the capture point",
+            Self::NotCaptured => "acknowledges what was not captured",
+            Self::RetransmittedOnNak => "sent again: NAK",
+            Self::RetransmittedOnGap => "sent again: gap in responses",
+            Self::RetransmittedOnRnr => "sent again: RNR",
+            Self::RetransmittedOnTimeout => "sent again: timeout",
+            Self::OutOfOrder => "out of order",
+            Self::ReorderedAfterCapture => "reordered after the capture point",
+            Self::DuplicateFrame => "captured twice",
+            Self::DuplicateAck => "acknowledged before",
+            Self::Ghost => "nothing to do with this connection",
+            Self::OpcodeSequence => "cannot follow the packet before",
+            Self::Length => "impossible length",
+            Self::PKeyChange => "another partition",
+            _ => return None,
+        })
+    }
+}
+
 /// How many frames are kept of one kind of event.
 pub const MAX_PROOFS_PER_EVENT: usize = 10;
 
+/// How many frames are kept of one kind of event where [all](super::Config::with_all_proofs) are
+/// asked for.
+pub const MANY_PROOFS_PER_EVENT: usize = 10_000;
+
 /// How many frames are kept of one direction, all kinds together.
 const MAX_PROOFS: usize = 96;
+
+/// Room for the proofs beyond the first few, shared by all connections of a tracker.
+#[derive(Clone, Debug)]
+pub(super) struct Room(Arc<AtomicU32>);
+
+impl Room {
+    /// 16 MB.
+    const PROOFS: u32 = 1_000_000;
+
+    pub(super) fn new() -> Self {
+        Self(Arc::new(AtomicU32::new(Self::PROOFS)))
+    }
+
+    fn take(&self) -> bool {
+        let less = |left: u32| left.checked_sub(1);
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
+    }
+
+    /// Whether nothing is left.
+    pub(super) fn is_used_up(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+}
 
 /// The proofs of one direction.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Proofs {
     list: Vec<Proof>,
+    many: Option<Box<Many>>,
+}
+
+/// What is needed to keep many.
+#[derive(Clone, Debug)]
+struct Many {
+    room: Room,
+    /// How many there are of each kind.
+    counts: [u32; Event::COUNT],
 }
 
 impl Proofs {
+    /// With room for more than the first few.
+    pub(super) fn with_room(room: Room) -> Self {
+        let many = Many { room, counts: [0; Event::COUNT] };
+        Self { list: Vec::new(), many: Some(Box::new(many)) }
+    }
+
     pub(super) fn note(&mut self, event: Event, frame: u64) {
-        if self.list.len() < MAX_PROOFS
+        if let Some(many) = &mut self.many {
+            if many.takes(event) {
+                self.list.push(Proof { event, frame });
+            }
+        } else if self.list.len() < MAX_PROOFS
             && self.list.iter().filter(|proof| proof.event == event).count() < MAX_PROOFS_PER_EVENT
         {
             self.list.push(Proof { event, frame });
@@ -88,7 +165,7 @@ impl Proofs {
     /// Takes back what turned out to be something else.
     pub(super) fn replace(&mut self, frame: u64, old: Event, new: Event) {
         let wanted = Proof { event: old, frame };
-        if let Some(proof) = self.list.iter_mut().find(|proof| **proof == wanted) {
+        if let Some(proof) = self.list.iter_mut().rfind(|proof| **proof == wanted) {
             proof.event = new;
         }
     }
@@ -104,5 +181,45 @@ impl Proofs {
 
     pub(super) fn into_list(self) -> Vec<Proof> {
         self.list
+    }
+}
+
+impl Many {
+    /// Whether there is room for one more of the kind.
+    fn takes(&mut self, event: Event) -> bool {
+        let Some(count) = self.counts.get_mut(event as usize) else { return false };
+        let kept = usize::try_from(*count).unwrap_or(usize::MAX);
+        let takes =
+            kept < MANY_PROOFS_PER_EVENT && (kept < MAX_PROOFS_PER_EVENT || self.room.take());
+        *count = count.saturating_add(u32::from(takes));
+        takes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_are_kept_unless_all_are_asked_for() {
+        let mut few = Proofs::default();
+        let mut many = Proofs::with_room(Room::new());
+        for frame in 1..=20_000 {
+            few.note(Event::Ce, frame);
+            many.note(Event::Ce, frame);
+        }
+        assert_eq!((few.list.len(), many.list.len()), (10, 10_000));
+    }
+
+    #[test]
+    fn room_is_shared_and_ten_of_a_kind_need_none() {
+        let room = Room(Arc::new(AtomicU32::new(5)));
+        let mut kept = 0;
+        for _ in 0..3 {
+            let mut proofs = Proofs::with_room(room.clone());
+            (0..20).for_each(|frame| proofs.note(Event::Ghost, frame));
+            kept += proofs.into_list().len();
+        }
+        assert_eq!((kept, room.is_used_up()), (35, true));
     }
 }

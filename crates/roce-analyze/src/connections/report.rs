@@ -20,6 +20,8 @@ pub struct Report {
     pub totals: Totals,
     /// The connections that had to give way to newer ones, and their packets.
     pub evicted: Evicted,
+    /// Whether all proofs were asked for and there were more than are kept in all.
+    pub lacks_proofs: bool,
 }
 
 /// Connections that were forgotten because there were too many.
@@ -353,12 +355,12 @@ pub struct DirectionReport {
     pub unanswered_tries: Option<u32>,
     /// Whether the last answer to it was an RNR NAK.
     pub is_rnr_pending: bool,
-    /// The frames that prove what is said above, ten of each kind.
+    /// The frames that prove what is said above, ten of each kind unless all were asked for.
     pub proofs: Vec<Proof>,
 }
 
 impl DirectionReport {
-    /// The frames that prove one kind of event, up to ten.
+    /// The frames that prove one kind of event, up to ten unless all were asked for.
     pub fn frames(&self, event: Event) -> impl Iterator<Item = u64> + '_ {
         self.proofs.iter().filter(move |proof| proof.event == event).map(|proof| proof.frame)
     }

@@ -50,10 +50,13 @@ pub struct Totals {
     pub reserved_opcodes: u64,
     /// Hosts whose packets have a bad ICRC, up to 64.
     pub bad_icrc: Vec<BadIcrc>,
-    /// Frames to queue pair 1 with another Q_Key than the well-known one.
+    /// Frames to queue pair 1 with another Q_Key than the well-known one, the first ten.
     pub wrong_gsi_q_key: Vec<u64>,
+    /// How many of those there were.
+    pub wrong_gsi_q_keys: u64,
     /// ICMP errors that say that port 4791 is unreachable: the host that says so, and the frame.
     pub unreachable: Vec<(Addr, u64)>,
+    pub(super) frame_lists: FrameLists,
 }
 
 /// Priority flow control of one priority.
@@ -128,17 +131,34 @@ pub struct BadIcrc {
     pub frames: Vec<u64>,
 }
 
-/// How many frames are listed as proof.
+/// How many frames are listed as proof, unless all are asked for.
 pub(super) const MAX_FRAMES: usize = 10;
 
-/// Adds a frame to a list of proofs that has room.
-pub(super) fn list(frames: &mut Vec<u64>, frame: u64) {
-    if frames.len() < MAX_FRAMES {
-        frames.push(frame);
+/// How long lists of frames get.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FrameLists(usize);
+
+impl Default for FrameLists {
+    fn default() -> Self {
+        Self(MAX_FRAMES)
+    }
+}
+
+impl FrameLists {
+    /// Adds a frame to a list of proofs that has room.
+    pub(super) fn add(self, frames: &mut Vec<u64>, frame: u64) {
+        if frames.len() < self.0 {
+            frames.push(frame);
+        }
     }
 }
 
 impl Totals {
+    /// Nothing counted yet; frames that prove something are listed up to `max` of each kind.
+    pub(super) fn with_frames(max: usize) -> Self {
+        Self { frame_lists: FrameLists(max), ..Self::default() }
+    }
+
     /// Whether every frame is accounted for once.
     #[must_use]
     pub fn is_conserved(&self) -> bool {

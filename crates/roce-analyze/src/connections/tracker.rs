@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use roce_wire::{Content, Frame, IcrcFault, IcrcState, Net, Packet, Pfc, Qpn, Reject};
+use roce_wire::{Content, Frame, IcrcFault, IcrcState, Net, Packet, Pfc, Qpn, Reject, Service};
 
 use super::cm_track::CmTable;
 use super::connection::Conn;
@@ -10,11 +10,12 @@ use super::key::FlowKey;
 use super::merge;
 use super::outcome;
 use super::pairing::Unpaired;
+use super::proof::{MANY_PROOFS_PER_EVENT, Proofs, Room};
 use super::report::{Connection, Evicted, Report};
 use super::seen::Seen;
 use super::table::Table;
 use super::timing::Budget;
-use super::totals::{BadIcrc, Totals, list};
+use super::totals::{BadIcrc, MAX_FRAMES, Totals};
 use super::unreachable;
 
 /// What a tracker may use, and how it is to look at frames.
@@ -27,11 +28,19 @@ pub struct Config {
     pub max_histograms: u32,
     /// Whether the ICRC is checked.
     pub check_icrc: bool,
+    /// Whether more frames are kept of each kind of event than ten: up to 10,000 for each direction
+    /// and a million in all.
+    pub all_proofs: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { max_connections: 1_000_000, max_histograms: 16_384, check_icrc: true }
+        Self {
+            max_connections: 1_000_000,
+            max_histograms: 16_384,
+            check_icrc: true,
+            all_proofs: false,
+        }
     }
 }
 
@@ -52,6 +61,14 @@ impl Config {
     #[must_use]
     pub const fn with_check_icrc(self, check_icrc: bool) -> Self {
         Self { check_icrc, ..self }
+    }
+}
+
+impl Config {
+    /// The same with all the frames that prove something, not only the first ten of each kind.
+    #[must_use]
+    pub const fn with_all_proofs(self, all_proofs: bool) -> Self {
+        Self { all_proofs, ..self }
     }
 }
 
@@ -83,6 +100,8 @@ pub struct Tracker {
     evicted: Evicted,
     pub(super) budget: Budget,
     next_id: u64,
+    /// For the frames that prove something, where more than the first few are asked for.
+    room: Option<Room>,
 }
 
 impl Tracker {
@@ -95,10 +114,15 @@ impl Tracker {
             unpaired: Unpaired::default(),
             cm: CmTable::default(),
             finished: VecDeque::new(),
-            totals: Totals::default(),
+            totals: Totals::with_frames(if config.all_proofs {
+                MANY_PROOFS_PER_EVENT
+            } else {
+                MAX_FRAMES
+            }),
             evicted: Evicted::default(),
             budget: Budget(config.max_histograms),
             next_id: 1,
+            room: config.all_proofs.then(Room::new),
         }
     }
 
@@ -140,7 +164,7 @@ impl Tracker {
             Content::Pfc(pfc) => count_pfc(totals, pfc, number, time_ns),
             Content::Pause(_) => {
                 totals.pause = totals.pause.saturating_add(1);
-                list(&mut totals.pause_frames, number);
+                totals.frame_lists.add(&mut totals.pause_frames, number);
             }
             Content::Rejected(_) => totals.not_roce = totals.not_roce.saturating_add(1),
             Content::Other(_) => {
@@ -161,7 +185,8 @@ impl Tracker {
             self.totals.not_roce = self.totals.not_roce.saturating_add(1);
             if reject == Reject::UnknownOpcode && packet.bth.tver() == 0 {
                 self.totals.reserved_opcodes = self.totals.reserved_opcodes.saturating_add(1);
-                list(&mut self.totals.reserved_opcode_frames, number);
+                let totals = &mut self.totals;
+                totals.frame_lists.add(&mut totals.reserved_opcode_frames, number);
             }
             return;
         }
@@ -221,7 +246,7 @@ impl Tracker {
         });
         if let Some(bad) = at.and_then(|at| hosts.get_mut(at)) {
             bad.count = bad.count.saturating_add(1);
-            list(&mut bad.frames, number);
+            self.totals.frame_lists.add(&mut bad.frames, number);
             match bad.faults.iter_mut().find(|(known, _)| *known == fault) {
                 Some((_, count)) => *count = count.saturating_add(1),
                 None => bad.faults.push((fault, 1)),
@@ -237,15 +262,24 @@ impl Tracker {
         }
         let is_gsi = packet.bth.dest_qp() == Qpn::GSI;
         if is_gsi && seen.q_key.is_some_and(|q_key| q_key != roce_wire::QKey::GSI.get()) {
-            list(&mut self.totals.wrong_gsi_q_key, seen.frame);
+            let totals = &mut self.totals;
+            totals.wrong_gsi_q_keys = totals.wrong_gsi_q_keys.saturating_add(1);
+            totals.frame_lists.add(&mut totals.wrong_gsi_q_key, seen.frame);
         }
         self.connection_manager(packet, key, seen);
     }
 
-    pub(super) fn take_id(&mut self) -> u64 {
+    /// A connection with the next number.
+    pub(super) fn new_conn(&mut self, keys: [Option<FlowKey>; 2], service: Service) -> Conn {
         let id = self.next_id;
         self.next_id = id.saturating_add(1);
-        id
+        let mut conn = Conn::new(id, keys, service);
+        if let Some(room) = &self.room {
+            for dir in &mut conn.dirs {
+                dir.trouble().proofs = Proofs::with_room(room.clone());
+            }
+        }
+        conn
     }
 
     /// A connection is over: what is left of it is its report.
@@ -309,7 +343,8 @@ impl Tracker {
             connection.id = id;
         }
         outcome::compare(&mut connections);
-        Report { connections, totals: self.totals, evicted: self.evicted }
+        let lacks_proofs = self.room.is_some_and(|room| room.is_used_up());
+        Report { connections, totals: self.totals, evicted: self.evicted, lacks_proofs }
     }
 
     pub(super) const fn parts(&mut self) -> (&mut Table, &mut Unpaired, &mut CmTable, &mut Totals) {
@@ -334,11 +369,12 @@ const NANOS_PER_SECOND: u64 = 1_000_000_000;
 fn count_pfc(totals: &mut Totals, pfc: &Pfc, number: u64, time: Option<u64>) {
     totals.pfc = totals.pfc.saturating_add(1);
     let second = time.map_or(0, |time| time / NANOS_PER_SECOND);
+    let lists = totals.frame_lists;
     for (bit, (priority, quanta)) in totals.pfc_priorities.iter_mut().zip(pfc.times()).enumerate() {
         if pfc.enabled() >> bit & 1 == 0 {
             continue;
         }
-        list(&mut priority.frames, number);
+        lists.add(&mut priority.frames, number);
         if let Some(time) = time {
             priority.follow(quanta, time);
         }

@@ -7,6 +7,8 @@ use super::{Finding, Value};
 
 /// How many frames prove a finding.
 const MAX_FRAMES: usize = 10;
+/// How many frames prove a finding where all are asked for.
+pub const MANY_FRAMES: usize = 10_000;
 /// How many subjects a rule names; what is beyond is one subject more.
 const MAX_SUBJECTS: usize = 100;
 const OTHERS: &str = "others";
@@ -17,9 +19,15 @@ pub(super) struct Collector {
     findings: Vec<Finding>,
     at: HashMap<(&'static str, String), usize>,
     subjects: HashMap<&'static str, usize>,
+    wants_all_frames: bool,
 }
 
 impl Collector {
+    /// One that keeps the frames beyond the first ten as well.
+    pub(super) fn of_all_frames() -> Self {
+        Self { wants_all_frames: true, ..Self::default() }
+    }
+
     /// Notes that the rule speaks of the subject; `count` adds up, frames are listed.
     pub(super) fn add(
         &mut self,
@@ -48,6 +56,8 @@ impl Collector {
                 subject,
                 count: 0,
                 frames: Vec::new(),
+                all_frames: Vec::new(),
+                lacks_frames: false,
                 evidence: Vec::new(),
                 meaning,
                 advice,
@@ -59,6 +69,13 @@ impl Collector {
             if finding.frames.len() < MAX_FRAMES && !finding.frames.contains(&frame) {
                 finding.frames.push(frame);
             }
+            if self.wants_all_frames {
+                if finding.all_frames.len() < MANY_FRAMES {
+                    finding.all_frames.push(frame);
+                } else {
+                    finding.lacks_frames = true;
+                }
+            }
         }
         Some(finding)
     }
@@ -68,6 +85,8 @@ impl Collector {
         let mut findings = self.findings;
         for finding in &mut findings {
             finding.frames.sort_unstable();
+            finding.all_frames.sort_unstable();
+            finding.all_frames.dedup();
         }
         findings
             .sort_by_key(|finding| (finding.severity, finding.id, finding.frames.first().copied()));

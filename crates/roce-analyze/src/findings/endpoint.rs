@@ -17,7 +17,7 @@ pub(super) fn judge(report: &Report, policy: &Policy, found: &mut Collector) {
     one_way(report, found);
     let q_keys = &report.totals.wrong_gsi_q_key;
     if let Some(first) = q_keys.first() {
-        let count = u64::try_from(q_keys.len()).unwrap_or(u64::MAX);
+        let count = report.totals.wrong_gsi_q_keys;
         if let Some(finding) = found.add("q-key-mismatch", "capture", count, q_keys.clone()) {
             finding.sum("first_frame", *first);
         }

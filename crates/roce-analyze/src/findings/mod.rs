@@ -17,6 +17,7 @@ mod setup;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
+pub use collect::MANY_FRAMES;
 pub use policy::{CaptureFacts, Policy};
 pub use rules::{RULES, Rule};
 
@@ -63,6 +64,13 @@ pub struct Finding {
     pub count: u64,
     /// Up to ten frames that prove it.
     pub frames: Vec<u64>,
+    /// All the frames that prove it, as far as the report has them, in order and up to 10,000; empty
+    /// unless [`evaluate_all_frames`] was asked.
+    #[serde(skip)]
+    pub all_frames: Vec<u64>,
+    /// Whether there are more.
+    #[serde(skip)]
+    pub lacks_frames: bool,
     /// What else supports it.
     #[serde(serialize_with = "as_map")]
     pub evidence: Vec<(&'static str, Value)>,
@@ -92,7 +100,22 @@ pub fn evaluate(report: &Report, policy: &Policy) -> Vec<Finding> {
 /// The same with what the source of the frames says of itself.
 #[must_use]
 pub fn evaluate_capture(report: &Report, policy: &Policy, facts: &CaptureFacts) -> Vec<Finding> {
-    let mut found = Collector::default();
+    judge(report, policy, facts, Collector::default())
+}
+
+/// The same with [all the frames](Finding::all_frames) that prove each, of a report of a tracker
+/// that [was to keep them](crate::connections::Config::with_all_proofs).
+#[must_use]
+pub fn evaluate_all_frames(report: &Report, policy: &Policy, facts: &CaptureFacts) -> Vec<Finding> {
+    judge(report, policy, facts, Collector::of_all_frames())
+}
+
+fn judge(
+    report: &Report,
+    policy: &Policy,
+    facts: &CaptureFacts,
+    mut found: Collector,
+) -> Vec<Finding> {
     setup::judge(report, &mut found);
     endpoint::judge(report, policy, &mut found);
     loss::judge(report, &mut found);
