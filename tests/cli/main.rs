@@ -14,6 +14,7 @@
 )]
 
 mod captures;
+mod commented;
 mod counts;
 mod expect;
 mod golden;

@@ -95,6 +95,28 @@ fn what_was_seen_is_on_disk() {
     }
 }
 
+/// What `check -w` wrote meanwhile is copied with comments when the capture ends.
+#[test]
+fn findings_are_comments_in_the_file_of_a_live_check() {
+    let Some(rig) = Rig::new() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().join("told.pcapng");
+    let running = rig.listen(&format!("check far -q --fail-on never -w {}", to.display()));
+    rig.send(&["rxe/loss_a.pcap"]);
+    running.signal(Signal::TERM);
+    let ended = running.end().well();
+    assert_eq!((ended.text(), ended.errors()), (String::new(), String::new()));
+    let (sent, _) = roce_sniff_tests::read(&fixtures().join("rxe/loss_a.pcap"));
+    let sent: Vec<_> = sent.iter().filter(|frame| frame.parse().packet().is_some()).collect();
+    let (frames, damaged) = roce_sniff_tests::read(&to);
+    assert_eq!((frames.len(), damaged), (sent.len(), false));
+    assert!(frames.iter().zip(&sent).all(|(got, sent)| got.data == sent.data));
+    let bytes = std::fs::read(&to).unwrap();
+    let comment = b"roce-sniff warning packet-loss-downstream: 10.77.0.1 -> 10.77.0.2: ";
+    assert!(bytes.windows(comment.len()).any(|window| window == comment));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
 /// An interface that goes away ends the capture: what was seen is reported, then the failure.
 #[test]
 fn the_interface_vanishes() {

@@ -115,7 +115,7 @@ pub(crate) enum Generate {
     Zsh,
 }
 
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct SourceArgs {
     /// Capture files, `-` for standard input, or one interface or RDMA device
     #[arg(value_name = "SOURCE")]

@@ -8,7 +8,7 @@ use roce_capture::{
     DamageKind, FileWriter, Frame as Captured, HAS_FILTERS, LiveCapture, Next, Stats,
     WriterOptions, frames_passed,
 };
-use roce_wire::{Frame, Link, Ports};
+use roce_wire::{Content, Frame, Link, Ports};
 
 use crate::cli::SourceArgs;
 use crate::progress::Progress;
@@ -36,6 +36,12 @@ pub(crate) struct Took {
     pub(crate) write: bool,
     /// Whether it counts for `-c`.
     pub(crate) count: bool,
+}
+
+/// Whether the frame is of those that `-w` writes: RoCE, InfiniBand, and MAC control.
+#[inline]
+pub(crate) fn is_written(frame: &Frame<'_>) -> bool {
+    frame.is_roce() || matches!(frame.content, Content::Pfc(_) | Content::Pause(_))
 }
 
 /// What is known of a source when it has ended.

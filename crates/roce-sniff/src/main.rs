@@ -8,6 +8,7 @@ mod cli;
 mod connections;
 mod craft;
 mod devices;
+mod draft;
 mod drive;
 mod generate;
 mod mode;

@@ -1,5 +1,7 @@
 //! What the user named: files, a stream, an interface.
 
+use std::fs::File;
+use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
@@ -24,31 +26,47 @@ pub(crate) enum Source {
 pub(crate) enum Input {
     File(PathBuf),
     Stdin,
+    /// A stream, and the file that keeps a copy of it: for reading it a second time.
+    Kept(Box<Self>, PathBuf),
 }
 
 impl Input {
     pub(crate) fn open(&self, stop: &Stop, first_number: u64) -> Result<FileReader> {
         let reader = match self {
-            Self::File(path) if self.is_stream() => {
-                let name = path.display().to_string();
-                let stream = Stoppable::open(path, stop)
-                    .map_err(|source| Error::Open { file: name.clone(), source })?;
-                FileReader::from_read(name, Box::new(stream))?
-            }
-            Self::File(path) => FileReader::open(path)?,
-            Self::Stdin => {
-                let stdin = Box::new(Stoppable::stdin(stop));
-                FileReader::from_read("standard input".to_owned(), stdin)?
+            Self::File(path) if !self.is_stream() => FileReader::open(path)?,
+            stream => {
+                let (name, stream) = stream.stream(stop)?;
+                FileReader::from_read(name, stream)?
             }
         };
         Ok(reader.with_first_number(first_number))
+    }
+
+    /// The bytes as they come, and what errors call them.
+    fn stream(&self, stop: &Stop) -> Result<(String, Box<dyn Read + Send>)> {
+        match self {
+            Self::File(path) => {
+                let name = path.display().to_string();
+                let stream = Stoppable::open(path, stop)
+                    .map_err(|source| Error::Open { file: name.clone(), source })?;
+                Ok((name, Box::new(stream)))
+            }
+            Self::Stdin => Ok(("standard input".to_owned(), Box::new(Stoppable::stdin(stop)))),
+            Self::Kept(stream, path) => {
+                let (name, stream) = stream.stream(stop)?;
+                let to = path.display().to_string();
+                let copy = File::create(path)
+                    .map_err(|source| Error::Create { file: to.clone(), source })?;
+                Ok((name, Box::new(Keeping { stream, copy, to })))
+            }
+        }
     }
 
     /// Whether it comes as it comes: standard input, a FIFO.
     pub(crate) fn is_stream(&self) -> bool {
         match self {
             Self::File(path) => path.metadata().is_ok_and(|meta| !meta.is_file() && !meta.is_dir()),
-            Self::Stdin => true,
+            Self::Stdin | Self::Kept(..) => true,
         }
     }
 
@@ -56,7 +74,27 @@ impl Input {
         match self {
             Self::File(path) => path.display().to_string(),
             Self::Stdin => "-".to_owned(),
+            Self::Kept(stream, _) => stream.name(),
         }
+    }
+}
+
+/// A stream that writes down what is read of it.
+struct Keeping {
+    stream: Box<dyn Read + Send>,
+    copy: File,
+    /// The name of the copy.
+    to: String,
+}
+
+impl Read for Keeping {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.stream.read(buffer)?;
+        let bytes = buffer.get(..read).unwrap_or_default();
+        self.copy.write_all(bytes).map_err(|error| {
+            io::Error::new(error.kind(), format!("{}: cannot be written: {error}", self.to))
+        })?;
+        Ok(read)
     }
 }
 
@@ -100,7 +138,7 @@ impl Source {
         for input in inputs {
             let path = match input {
                 Input::File(path) => path,
-                Input::Stdin => Path::new("/dev/stdin"),
+                Input::Stdin | Input::Kept(..) => Path::new("/dev/stdin"),
             };
             if same_file(path, to) {
                 bail!("-w {}: is the file that is being read", to.display());

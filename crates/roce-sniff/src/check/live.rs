@@ -5,14 +5,14 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use roce_analyze::connections::{Config, Tracker};
-use roce_analyze::findings::{self, Finding, Policy};
+use roce_analyze::connections::{Config, Report, Tracker};
+use roce_analyze::findings::{self, Policy};
 use roce_capture::{Frame as Captured, Stats};
 use roce_wire::{Frame, Link};
 
-use super::{CheckArgs, facts, text};
-use crate::cli::Format;
-use crate::drive::{Sink, Took, Trace, drive};
+use super::{CheckArgs, text};
+use crate::cli::{Format, SourceArgs};
+use crate::drive::{Sink, Took, Trace, drive, is_written};
 use crate::printer;
 use crate::source::Source;
 
@@ -22,28 +22,29 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Watches until the user ends it; what is new is printed at once, everything at the end.
 pub(super) fn check(
     source: &Source,
+    source_args: &SourceArgs,
     args: &CheckArgs,
     policy: &Policy,
-) -> Result<(Vec<Finding>, Trace)> {
-    let config = Config::default()
-        .with_max_connections(args.max_connections)
-        .with_check_icrc(!args.source.no_icrc);
+    config: Config,
+) -> Result<(Report, Trace)> {
     let mut watch = Watch {
         args,
         policy,
+        writes_all: config.all_proofs,
         tracker: Tracker::new(config),
         told: HashSet::new(),
         next_look: Instant::now(),
         is_changed: false,
     };
-    let trace = drive(source, &args.source, args.output.quiet, &mut watch)?;
-    let report = watch.tracker.finish();
-    Ok((findings::evaluate_capture(&report, policy, &facts(&trace)), trace))
+    let trace = drive(source, source_args, args.output.quiet, &mut watch)?;
+    Ok((watch.tracker.finish(), trace))
 }
 
 struct Watch<'w> {
     args: &'w CheckArgs,
     policy: &'w Policy,
+    /// Whether every frame is kept, whatever it is: for reading them a second time.
+    writes_all: bool,
     tracker: Tracker,
     /// The findings that were printed, by rule and subject.
     told: HashSet<(&'static str, String)>,
@@ -56,7 +57,7 @@ impl Sink for Watch<'_> {
     fn frame(&mut self, captured: &Captured<'_>, frame: &Frame<'_>, _: Link) -> Result<Took> {
         self.tracker.observe(frame, captured.number, captured.time_ns);
         self.is_changed = true;
-        Ok(Took { write: frame.is_roce(), count: true })
+        Ok(Took { write: self.writes_all || is_written(frame), count: true })
     }
 
     fn tick(&mut self, _: &mut dyn FnMut() -> Option<Stats>) -> Result<()> {

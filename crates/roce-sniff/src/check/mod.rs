@@ -1,6 +1,8 @@
 //! `roce-sniff check`: what is wrong on this wire, with the frames that prove it, and what to do.
 
+mod comments;
 mod compatible;
+mod copy;
 mod json;
 mod live;
 mod text;
@@ -15,15 +17,19 @@ use roce_analyze::findings::{self, CaptureFacts, Finding, Policy, RULES, Severit
 
 use crate::Outcome;
 use crate::cli::{Format, OutputArgs, SourceArgs};
-use crate::connections::track;
+use crate::connections::{config, track};
 use crate::drive::Trace;
 use crate::printer;
 use crate::source::Source;
+use comments::Comments;
+use copy::Copy;
 
 #[derive(Args, Debug)]
+#[command(mut_arg("write", |write| write.help(WRITE_HELP)))]
 #[command(after_help = "\
 Examples:
   roce-sniff check trace.pcapng                     what is wrong here?
+  roce-sniff check -w told.pcapng trace.pcapng      the same as comments for Wireshark
   roce-sniff check eth2                             findings as they arise
   roce-sniff check --fail-on warning trace.pcap     for scripts: exit code 1
   roce-sniff check --list                           every rule, and when it speaks")]
@@ -48,6 +54,9 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     list: bool,
 }
+
+const WRITE_HELP: &str = "Also write the RoCE, InfiniBand and MAC control frames to a file \
+    (.pcapng), with a comment on each that takes part in a finding: in Wireshark frame.comment";
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
 enum FailOn {
@@ -75,16 +84,29 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     }
     let policy = policy(args)?;
     let source = Source::resolve(&args.source)?;
-    let (mut findings, trace) = match &source {
-        Source::Live(_) => live::check(&source, args, &policy)?,
-        Source::Files(_) => {
-            let quiet = args.output.quiet;
-            let (seen, trace) = track(&source, &args.source, quiet, args.max_connections)?;
-            (findings::evaluate_capture(&seen, &policy, &facts(&trace)), trace)
+    let mut source_args = args.source.clone();
+    let (source, copy) = match source_args.write.take() {
+        Some(path) => {
+            let (source, copy) = Copy::prepare(source, path)?;
+            source_args.write = copy.live_frames();
+            (source, Some(copy))
         }
+        None => (source, None),
+    };
+    let config = config(&args.source, args.max_connections).with_all_proofs(copy.is_some());
+    let (seen, trace) = match &source {
+        Source::Live(_) => live::check(&source, &source_args, args, &policy, config)?,
+        Source::Files(_) => track(&source, &source_args, args.output.quiet, config)?,
+    };
+    let mut findings = match &copy {
+        Some(_) => findings::evaluate_all_frames(&seen, &policy, &facts(&trace)),
+        None => findings::evaluate_capture(&seen, &policy, &facts(&trace)),
     };
     compatible::explain(&mut findings);
     report(args, &findings)?;
+    if let Some(copy) = copy {
+        copy.write(args, &Comments::of(&findings, &seen), seen.totals.last_frame)?;
+    }
     trace.settle(false)?;
     let fails = findings.iter().any(|finding| args.fail_on.fails(finding.severity));
     Ok(if fails { Outcome::Disagrees } else { Outcome::Done })

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 
 use anyhow::Result;
-use roce_analyze::connections::{Connection, DirectionReport, Event};
+use roce_analyze::connections::{Connection, DirectionReport};
 use roce_capture::Frame as Captured;
 use roce_wire::{AckKind, Addr, Ecn, Frame, IcrcState, Link, Net, Packet, Qpn};
 
@@ -46,33 +46,11 @@ fn why(connection: &Connection) -> BTreeMap<u64, Vec<&'static str>> {
     let mut why: BTreeMap<u64, Vec<&'static str>> = BTreeMap::new();
     let proofs = connection.directions().into_iter().flat_map(|way: &DirectionReport| &way.proofs);
     for proof in proofs {
-        if let Some(text) = explain(proof.event) {
+        if let Some(text) = proof.event.text() {
             why.entry(proof.frame).or_default().push(text);
         }
     }
     why
-}
-
-/// In words, what the packet itself does not say.
-const fn explain(event: Event) -> Option<&'static str> {
-    Some(match event {
-        Event::LostBeforeCapture => "was lost before the capture point",
-        Event::LostAfterCapture => "lost after the capture point",
-        Event::NotCaptured => "acknowledges what was not captured",
-        Event::RetransmittedOnNak => "sent again: NAK",
-        Event::RetransmittedOnGap => "sent again: gap in responses",
-        Event::RetransmittedOnRnr => "sent again: RNR",
-        Event::RetransmittedOnTimeout => "sent again: timeout",
-        Event::OutOfOrder => "out of order",
-        Event::ReorderedAfterCapture => "reordered after the capture point",
-        Event::DuplicateFrame => "captured twice",
-        Event::DuplicateAck => "acknowledged before",
-        Event::Ghost => "nothing to do with this connection",
-        Event::OpcodeSequence => "cannot follow the packet before",
-        Event::Length => "impossible length",
-        Event::PKeyChange => "another partition",
-        _ => return None,
-    })
 }
 
 struct Ladder<'l> {

@@ -17,7 +17,7 @@ use roce_wire::{Frame, Link};
 use self::owners::Owners;
 use crate::Outcome;
 use crate::cli::{Format, OutputArgs, SourceArgs};
-use crate::drive::{Sink, Took, Trace, drive};
+use crate::drive::{Sink, Took, Trace, drive, is_written};
 use crate::printer::{self, remark};
 use crate::source::Source;
 use crate::text::number::Grouped;
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &ConnectionsArgs) -> Result<Outcome> {
     if args.id.is_some() && !source.can_be_read_twice() {
         bail!("--id reads its source twice: name capture files, not a stream or an interface");
     }
-    let mut watch = Watch::new(&args.source, args.max_connections);
+    let mut watch = Watch::new(config(&args.source, args.max_connections));
     watch.owners = owners(&source, args.live);
     let (mut report, trace) = watch.follow(&source, &args.source, args.output.quiet)?;
     if let Some(id) = args.id {
@@ -120,9 +120,14 @@ pub(crate) fn track(
     source: &Source,
     args: &SourceArgs,
     quiet: bool,
-    max_connections: usize,
+    config: Config,
 ) -> Result<(Report, Trace)> {
-    Watch::new(args, max_connections).follow(source, args, quiet)
+    Watch::new(config).follow(source, args, quiet)
+}
+
+/// How connections are followed.
+pub(crate) fn config(args: &SourceArgs, max_connections: usize) -> Config {
+    Config::default().with_max_connections(max_connections).with_check_icrc(!args.no_icrc)
 }
 
 /// Who can say which processes of this host take part.
@@ -149,9 +154,7 @@ struct Watch {
 }
 
 impl Watch {
-    fn new(args: &SourceArgs, max_connections: usize) -> Self {
-        let config =
-            Config::default().with_max_connections(max_connections).with_check_icrc(!args.no_icrc);
+    fn new(config: Config) -> Self {
         Self { tracker: Tracker::new(config), owners: None }
     }
 
@@ -175,7 +178,7 @@ impl Sink for Watch {
     #[inline]
     fn frame(&mut self, captured: &Captured<'_>, frame: &Frame<'_>, _: Link) -> Result<Took> {
         self.tracker.observe(frame, captured.number, captured.time_ns);
-        Ok(Took { write: frame.is_roce(), count: true })
+        Ok(Took { write: is_written(frame), count: true })
     }
 
     fn start(&mut self) {

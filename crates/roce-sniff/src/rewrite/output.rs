@@ -1,12 +1,13 @@
 //! The capture being written: under another name until it is whole.
 
-use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use roce_capture::WriterOptions;
 use roce_capture::{Block, Container, Envelope, FileCopy, FileReader, FileWriter, Frame};
+
+use crate::draft::Draft;
 
 /// Where frames go.
 pub(super) struct Output {
@@ -19,13 +20,6 @@ enum Writer {
     Copy(FileCopy),
     /// From the frames alone, where input and output differ in kind.
     New(FileWriter),
-}
-
-/// A file that is not ready.
-struct Draft {
-    path: PathBuf,
-    becomes: PathBuf,
-    is_done: bool,
 }
 
 impl Output {
@@ -43,7 +37,7 @@ impl Output {
             Container::Erf => false,
         };
         let draft = if to_stdout { None } else { Draft::of(path) };
-        let place = draft.as_ref().map_or(path, |draft| &draft.path);
+        let place = draft.as_ref().map_or(path, Draft::path);
         let stdout = || ("standard output".to_owned(), Box::new(io::stdout()));
         let mut options = WriterOptions::default();
         if let Some(resolution) = format.resolution {
@@ -96,42 +90,5 @@ impl Output {
             draft.publish()?;
         }
         Ok(frames)
-    }
-}
-
-impl Draft {
-    /// Beside the file it becomes; `None` for what cannot be replaced, such as a device or a pipe.
-    fn of(path: &Path) -> Option<Self> {
-        let is_other = fs::symlink_metadata(path).is_ok_and(|meta| !meta.is_file());
-        let mut name = path.file_name().filter(|_| !is_other)?.to_owned();
-        name.push(format!(".{}.part", std::process::id()));
-        let draft = path.with_file_name(name);
-        // The end of the name says what kind of file it is.
-        let draft = match path.extension() {
-            Some(end) => {
-                let mut named = draft.into_os_string();
-                named.push(".");
-                named.push(end);
-                PathBuf::from(named)
-            }
-            None => draft,
-        };
-        Some(Self { path: draft, becomes: path.to_owned(), is_done: false })
-    }
-
-    fn publish(mut self) -> Result<()> {
-        fs::rename(&self.path, &self.becomes)
-            .with_context(|| format!("{}: cannot be written", self.becomes.display()))?;
-        self.is_done = true;
-        Ok(())
-    }
-}
-
-impl Drop for Draft {
-    fn drop(&mut self) {
-        if !self.is_done {
-            // Nobody is left to tell; what is left over says by its name what it is.
-            let _ = fs::remove_file(&self.path);
-        }
     }
 }

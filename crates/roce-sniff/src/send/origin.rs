@@ -63,7 +63,7 @@ impl Origin {
     pub(super) const fn kind(&self) -> &'static str {
         match self {
             Self::Capture(Input::File(_)) => "file",
-            Self::Capture(Input::Stdin) => "stream",
+            Self::Capture(Input::Stdin | Input::Kept(..)) => "stream",
             Self::Scenario { .. } => "scenario",
         }
     }
