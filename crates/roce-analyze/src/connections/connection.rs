@@ -82,6 +82,7 @@ impl Conn {
         self.is_recent = true;
         let [a, b] = &mut self.dirs;
         let (this, other) = if dir == 0 { (a, b) } else { (b, a) };
+        this.tick(seen.time, budget);
         // A sender whose ICRC is never right is not corrupted on the way.
         let is_habit =
             seen.is_accepted_fault || (seen.is_known_fault && !this.has(flag::GOOD_ICRC));
@@ -136,6 +137,8 @@ fn cnp(this: &mut Direction, marked: &mut Direction, seen: &Seen, budget: &mut B
     let trouble = this.trouble();
     trouble.cnps = trouble.cnps.saturating_add(1);
     trouble.proofs.note(Event::Cnp, seen.frame);
+    marked.tick(seen.time, budget);
+    marked.notified();
     if let Some(marked) = &mut marked.trouble
         && let (Some(since), Some(now)) = (marked.ce_since.take(), seen.time)
     {
@@ -152,7 +155,8 @@ impl Direction {
                 self.set(flag::START_KNOWN, true);
             }
             self.goodput = self.goodput.saturating_add(u64::from(seen.payload));
-            self.message_bytes = self.message_bytes.saturating_add(u64::from(seen.payload));
+            let [bytes, ..] = &mut self.message_bytes;
+            *bytes = bytes.saturating_add(u64::from(seen.payload));
             let [sends, ..] = &mut self.messages;
             *sends = sends.saturating_add(1);
         }

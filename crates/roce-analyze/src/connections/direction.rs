@@ -4,7 +4,7 @@ use roce_wire::{Ecn, Psn};
 
 use super::key::FlowKey;
 use super::proof::Event;
-use super::rate::Rate;
+use super::rate::{Course, IDLE_GAP, Rate};
 use super::seen::{Kind, Seen};
 use super::timing::Durations;
 use super::trouble::Trouble;
@@ -84,7 +84,8 @@ pub(super) struct Direction {
     pub open: OpenMessages,
     /// Bytes of the messages that are followed and not answered yet, and the most there were.
     pub in_flight: (u32, u32),
-    pub message_bytes: u64,
+    /// Of SEND, WRITE and READ.
+    pub message_bytes: [u64; 3],
     /// send, write, read, atomic, flush.
     pub messages: [u32; 5],
     pub acks: u32,
@@ -103,6 +104,7 @@ pub(super) struct Direction {
     pub first_frame: u64,
     /// Requests whose responses with data are not all there yet.
     pub pending: PendingRequests,
+    pub course: Course,
 }
 
 /// What only connections with times need.
@@ -142,7 +144,7 @@ impl Direction {
             times: None,
             open: OpenMessages::default(),
             in_flight: (0, 0),
-            message_bytes: 0,
+            message_bytes: [0; 3],
             messages: [0; 5],
             acks: 0,
             ecn: [0; 4],
@@ -155,6 +157,7 @@ impl Direction {
             first_time: None,
             first_frame: 0,
             pending: PendingRequests::default(),
+            course: Course::default(),
         }
     }
 
@@ -206,10 +209,13 @@ impl Direction {
         }
         if let Some(time) = seen.time {
             if let Some(last) = self.last_time {
-                self.max_idle = self.max_idle.max(time.saturating_sub(last));
+                let idle = time.saturating_sub(last);
+                self.max_idle = self.max_idle.max(idle);
+                if idle >= IDLE_GAP {
+                    self.course.idle_gaps = self.course.idle_gaps.saturating_add(1);
+                }
             }
             self.last_time = self.last_time.max(Some(time));
-            self.rate.record(time, seen.wire_len);
         }
         self.count_marks(seen);
         self.note_congestion(seen);

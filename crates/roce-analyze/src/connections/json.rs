@@ -1,7 +1,7 @@
 //! The report as data: schema `roce-sniff/connections/1`.
 
 use serde::Serialize;
-use serde::ser::{SerializeMap, SerializeSeq, SerializeStruct, Serializer};
+use serde::ser::{SerializeMap, SerializeSeq, Serializer};
 
 use super::report::{Connection, End, Evicted, Exchange, Owner, Report};
 
@@ -14,12 +14,13 @@ pub struct Document<'r>(pub &'r Report);
 
 impl Serialize for Document<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Report { connections, evicted, totals: _, lacks_proofs: _ } = self.0;
-        let mut map = serializer.serialize_struct("Document", 3)?;
-        map.serialize_field("schema", SCHEMA)?;
-        map.serialize_field("connections", connections)?;
+        let Report { connections, evicted, wire, totals: _, lacks_proofs: _ } = self.0;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("schema", SCHEMA)?;
+        entry(&mut map, "wire", wire.as_ref())?;
+        map.serialize_entry("connections", connections)?;
         let Evicted { connections, packets } = evicted;
-        map.serialize_field("evicted", &Lost { connections: *connections, packets: *packets })?;
+        map.serialize_entry("evicted", &Lost { connections: *connections, packets: *packets })?;
         map.end()
     }
 }

@@ -41,7 +41,9 @@ pub(super) fn account(this: &mut Direction, seen: &Seen, span: u32, is_repeated:
         Kind::Atomic => (3, 8),
         _ => (4, 0),
     };
-    this.message_bytes = this.message_bytes.saturating_add(u64::from(bytes));
+    if let Some(sum) = this.message_bytes.get_mut(slot) {
+        *sum = sum.saturating_add(u64::from(bytes));
+    }
     if seen.place.ends()
         && let Some(count) = this.messages.get_mut(slot)
     {

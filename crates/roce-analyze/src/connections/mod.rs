@@ -36,10 +36,12 @@ mod pmtu;
 pub mod port;
 mod proof;
 mod rate;
+mod reaction;
 mod report;
 mod requests;
 mod rounds;
 mod seen;
+mod series;
 mod table;
 mod timing;
 mod totals;
@@ -48,13 +50,16 @@ mod trouble;
 mod unreachable;
 mod upper;
 mod waiting;
+mod wire;
 
 pub use key::{FlowKey, HostPair, shard_of};
 pub use proof::{MANY_PROOFS_PER_EVENT, MAX_PROOFS_PER_EVENT};
 pub use report::{
-    Connection, DirectionReport, EcnReport, End, Event, Evicted, Exchange, LearnedFrom, Loss,
-    Messages, Naks, Outcome, Owner, Percentiles, Proof, Rejection, Report, Retransmissions, Totals,
+    CnpReaction, Connection, DirectionReport, EcnReport, End, Event, Evicted, Exchange,
+    LearnedFrom, Loss, MessageBytes, Messages, Naks, Outcome, OverTime, Owner, Percentiles, Proof,
+    Rejection, Report, Retransmissions, Totals,
 };
 pub use totals::{BadIcrc, PfcPriority};
 pub use tracker::{Config, Tracker};
 pub use upper::Upper;
+pub use wire::{WireRate, WireRates};

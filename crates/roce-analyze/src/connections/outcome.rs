@@ -5,9 +5,10 @@ use roce_wire::{Carrier, Service};
 use super::connection::Conn;
 use super::direction::{Direction, Times, flag};
 use super::proof::{Event, Proofs};
-use super::rate::SECOND_UNIT;
+use super::rate::Rates;
 use super::report::{
-    Connection, DirectionReport, EcnReport, End, Loss, Messages, Naks, Outcome, Retransmissions,
+    Connection, DirectionReport, EcnReport, End, Loss, MessageBytes, Messages, Naks, Outcome,
+    Retransmissions,
 };
 use super::timing::Percentiles;
 use super::trouble::Trouble;
@@ -185,17 +186,25 @@ pub(super) fn compare(connections: &mut [Connection]) {
 }
 
 fn direction(
-    this: Direction,
+    mut this: Direction,
     service: Service,
     is_mirrored: bool,
     requests_lost: bool,
 ) -> DirectionReport {
     let udp_src_ports = this.src_ports().to_vec();
     let has_more_src_ports = this.has(flag::MORE_PORTS);
-    let is_timed = this.first_time.is_some();
-    let rate = this.rate;
+    let idle_gaps = this.course.idle_gaps;
+    let rates = this.take_rates().filter(|_| this.first_time.is_some());
     let (_, most_in_flight) = this.in_flight;
     let [send, write, read, atomic, flush] = this.messages.map(u64::from);
+    let [send_bytes, write_bytes, read_bytes] = this.message_bytes;
+    let sizes = MessageBytes {
+        send: send_bytes,
+        write: write_bytes,
+        read: read_bytes,
+        // They are 8 bytes each.
+        atomic: atomic.saturating_mul(8),
+    };
     let data = this.ecn.map(u64::from);
     let [data_dscps, cnp_dscps] = this.dscps;
     let mut report = DirectionReport {
@@ -204,13 +213,12 @@ fn direction(
         payload_bytes: this.payload,
         goodput_bytes: this.goodput,
         messages: Messages { send, write, read, atomic, flush },
-        message_bytes: this.message_bytes,
+        message_bytes: sizes.total(),
+        message_bytes_by_kind: sizes,
         acks: u64::from(this.acks),
         ecn: EcnReport { data, ..EcnReport::default() },
         p_key: this.p_key,
-        peak_millisecond_bytes: is_timed.then(|| u64::from(rate.peak_millisecond)),
-        peak_second_bytes: is_timed
-            .then(|| u64::from(rate.peak_second).saturating_mul(u64::from(SECOND_UNIT))),
+        idle_gaps: u64::from(idle_gaps),
         max_idle_ns: Some(this.max_idle).filter(|idle| *idle > 0),
         max_in_flight_bytes: Some(u64::from(most_in_flight)).filter(|bytes| *bytes > 0),
         udp_src_ports,
@@ -220,6 +228,9 @@ fn direction(
         pcps: this.pcps,
         ..DirectionReport::default()
     };
+    if let Some(rates) = rates {
+        add_rates(&mut report, &rates);
+    }
     if let Some(times) = this.times {
         add_times(&mut report, *times);
     }
@@ -230,6 +241,14 @@ fn direction(
     let [_, _, _, ce] = report.ecn.data;
     report.ecn_ce = ce.saturating_add(report.ecn.ack_ce).saturating_add(report.ecn.cnp_ce);
     report
+}
+
+fn add_rates(report: &mut DirectionReport, rates: &Rates) {
+    report.peak_millisecond_bytes = Some(rates.peak_millisecond);
+    report.peak_millisecond_ns = Some(rates.peak_at).filter(|_| rates.peak_millisecond > 0);
+    report.peak_second_bytes = Some(rates.peak_second);
+    report.over_time = rates.series.as_ref().map(|series| series.told(true));
+    report.cnp_reaction = rates.reaction.as_ref().map_or_else(Vec::new, |one| one.told());
 }
 
 fn add_times(report: &mut DirectionReport, times: Times) {

@@ -1,35 +1,144 @@
-//! How much goes over the wire in how short a time.
+//! How much goes over the wire in how short a time, over time, and after congestion was told.
 
-/// How much goes over the wire in how short a time.
+use super::direction::Direction;
+use super::reaction::Reaction;
+use super::series::Series;
+use super::timing::Budget;
+
+pub(super) const NANOS_PER_MILLISECOND: u64 = 1_000_000;
+pub(super) const MILLISECONDS_PER_SECOND: u64 = 1_000;
+/// So that 400 Gbit/s for a second fit into 32 bits.
+const SECOND_UNIT: u64 = 256;
+/// A silence of this many nanoseconds is a gap.
+pub(super) const IDLE_GAP: u64 = 10_000_000;
+/// A direction with fewer packets has no series.
+const SERIES_PACKETS: u64 = 16;
+
+/// The millisecond that is open. Every packet asks whether it is over, and nothing more: what was
+/// in it is the difference of what was counted.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Rate {
-    millisecond: u64,
-    in_millisecond: u32,
-    in_second: u32,
+    /// When it ends, in nanoseconds; 0 before the first packet.
+    end: u64,
+    /// The bytes of the direction when it began.
+    bytes_at: u64,
+    /// Bytes of the millisecond before it.
+    last: u32,
     /// Most bytes of frames in a millisecond of the clock.
-    pub peak_millisecond: u32,
-    /// Most bytes of frames in a second of the clock, in units of 256 bytes.
-    pub peak_second: u32,
+    peak: u32,
 }
 
-const NANOS_PER_MILLISECOND: u64 = 1_000_000;
-const MILLISECONDS_PER_SECOND: u64 = 1_000;
-/// So that 400 Gbit/s for a second fit into 32 bits.
-pub(super) const SECOND_UNIT: u32 = 256;
+/// What is kept of the milliseconds that are over.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Course {
+    /// When the millisecond began that had the most bytes, in nanoseconds.
+    peak_at: u64,
+    /// Bytes and goodput of the direction when the second began that is open.
+    second_at: (u64, u64),
+    /// Most bytes of frames in a second of the clock, in units of 256 bytes.
+    peak_second: u32,
+    /// Silences of 10 ms and more.
+    pub idle_gaps: u32,
+    series: Option<Box<Series>>,
+    pub reaction: Option<Box<Reaction>>,
+}
 
-impl Rate {
+/// What is told of a direction's rates.
+pub(super) struct Rates {
+    pub peak_millisecond: u64,
+    /// When it began, in nanoseconds.
+    pub peak_at: u64,
+    pub peak_second: u64,
+    pub series: Option<Box<Series>>,
+    pub reaction: Option<Box<Reaction>>,
+}
+
+impl Direction {
+    /// Time goes on, with a packet of either direction.
     #[inline]
-    pub(super) fn record(&mut self, time: u64, bytes: u32) {
-        let millisecond = time / NANOS_PER_MILLISECOND;
-        if millisecond != self.millisecond {
-            if millisecond / MILLISECONDS_PER_SECOND != self.millisecond / MILLISECONDS_PER_SECOND {
-                self.in_second = 0;
-            }
-            (self.millisecond, self.in_millisecond) = (millisecond, 0);
+    pub(super) fn tick(&mut self, time: Option<u64>, budget: &mut Budget) {
+        if let Some(time) = time
+            && time >= self.rate.end
+        {
+            self.turn(time, budget);
         }
-        self.in_millisecond = self.in_millisecond.saturating_add(bytes);
-        self.in_second = self.in_second.saturating_add(bytes.div_ceil(SECOND_UNIT));
-        self.peak_millisecond = self.peak_millisecond.max(self.in_millisecond);
-        self.peak_second = self.peak_second.max(self.in_second);
+    }
+
+    /// The millisecond is over.
+    #[inline(never)]
+    fn turn(&mut self, time: u64, budget: &mut Budget) {
+        let next = time / NANOS_PER_MILLISECOND;
+        if self.rate.end > 0 {
+            let done = (self.rate.end / NANOS_PER_MILLISECOND).saturating_sub(1);
+            let bytes = self.close_millisecond(done);
+            let is_next = done.checked_add(1) == Some(next);
+            self.rate.last = if is_next { bytes } else { 0 };
+            if let Some(reaction) = &mut self.course.reaction {
+                reaction.close(done, bytes.into(), next);
+            }
+            let second = done / MILLISECONDS_PER_SECOND;
+            if second != next / MILLISECONDS_PER_SECOND {
+                self.close_second(second, budget);
+            }
+        }
+        self.rate.bytes_at = self.bytes;
+        self.rate.end = next.saturating_add(1).saturating_mul(NANOS_PER_MILLISECOND);
+    }
+
+    fn close_millisecond(&mut self, done: u64) -> u32 {
+        let bytes = self.bytes.saturating_sub(self.rate.bytes_at);
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        if bytes > self.rate.peak {
+            self.rate.peak = bytes;
+            self.course.peak_at = done.saturating_mul(NANOS_PER_MILLISECOND);
+        }
+        bytes
+    }
+
+    fn close_second(&mut self, second: u64, budget: &mut Budget) {
+        let course = &mut self.course;
+        let (bytes_at, goodput_at) = course.second_at;
+        let bytes = self.bytes.saturating_sub(bytes_at);
+        let units = u32::try_from(bytes.div_ceil(SECOND_UNIT)).unwrap_or(u32::MAX);
+        course.peak_second = course.peak_second.max(units);
+        if course.series.is_none()
+            && self.packets >= SERIES_PACKETS
+            && let Some(left) = budget.series.checked_sub(1)
+        {
+            budget.series = left;
+            course.series = Some(Box::new(Series::new(second)));
+        }
+        if let Some(series) = &mut course.series {
+            series.add(second, bytes, self.goodput.saturating_sub(goodput_at));
+        }
+        course.second_at = (self.bytes, self.goodput);
+    }
+
+    /// The direction is told of congestion on its way.
+    pub(super) fn notified(&mut self) {
+        if self.rate.end == 0 {
+            return;
+        }
+        let millisecond = (self.rate.end / NANOS_PER_MILLISECOND).saturating_sub(1);
+        let last = u64::from(self.rate.last);
+        let reaction = &mut self.course.reaction;
+        reaction.get_or_insert_with(|| Box::new(Reaction::new(millisecond, last))).notify();
+    }
+
+    /// Ends the count; `None` when no packet had a time.
+    pub(super) fn take_rates(&mut self) -> Option<Rates> {
+        let done = (self.rate.end / NANOS_PER_MILLISECOND).checked_sub(1)?;
+        self.close_millisecond(done);
+        let second = done / MILLISECONDS_PER_SECOND;
+        self.close_second(second, &mut Budget { histograms: 0, series: 0 });
+        let Course { peak_at, peak_second, series, reaction, .. } =
+            core::mem::take(&mut self.course);
+        Some(Rates {
+            peak_millisecond: self.rate.peak.into(),
+            peak_at,
+            peak_second: u64::from(peak_second).saturating_mul(SECOND_UNIT),
+            series,
+            reaction,
+        })
     }
 }

@@ -7,8 +7,11 @@ use super::json;
 
 pub use super::cm::{Exchange, Rejection};
 pub use super::proof::{Event, Proof};
+pub use super::reaction::CnpReaction;
+pub use super::series::OverTime;
 pub use super::timing::Percentiles;
 pub use super::totals::Totals;
+use super::wire::WireRates;
 
 /// Everything that was found.
 #[derive(Clone, Debug)]
@@ -22,6 +25,9 @@ pub struct Report {
     pub evicted: Evicted,
     /// Whether all proofs were asked for and there were more than are kept in all.
     pub lacks_proofs: bool,
+    /// How busy the wire was. The tracker sees packets only and leaves this empty for whoever reads
+    /// them.
+    pub wire: Option<WireRates>,
 }
 
 /// Connections that were forgotten because there were too many.
@@ -187,6 +193,28 @@ pub struct Messages {
     pub flush: u64,
 }
 
+/// Bytes of messages by kind.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
+pub struct MessageBytes {
+    /// SEND.
+    pub send: u64,
+    /// RDMA WRITE.
+    pub write: u64,
+    /// RDMA READ, by what their requests ask for.
+    pub read: u64,
+    /// Atomics and ATOMIC WRITE.
+    pub atomic: u64,
+}
+
+impl MessageBytes {
+    /// Of all kinds.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        let Self { send, write, read, atomic } = *self;
+        [send, write, read, atomic].into_iter().fold(0, u64::saturating_add)
+    }
+}
+
 /// Beginnings of retransmissions, by what caused them.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct Retransmissions {
@@ -262,6 +290,8 @@ pub struct DirectionReport {
     pub messages: Messages,
     /// Their bytes; of a READ what it asks for.
     pub message_bytes: u64,
+    /// The same by kind.
+    pub message_bytes_by_kind: MessageBytes,
     /// Packets that were sent before.
     pub retransmitted_packets: u64,
     /// Requests that the responder had executed before.
@@ -324,6 +354,8 @@ pub struct DirectionReport {
     /// From a READ request to its last response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_response_ns: Option<Percentiles>,
+    /// Silences of 10 ms and more between its packets.
+    pub idle_gaps: u64,
     /// The longest silence, in nanoseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_idle_ns: Option<u64>,
@@ -333,9 +365,20 @@ pub struct DirectionReport {
     /// The most bytes of frames in one millisecond.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_millisecond_bytes: Option<u64>,
-    /// The most bytes of frames in one second, to 256 bytes a frame.
+    /// When that millisecond began, in nanoseconds since the epoch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_millisecond_ns: Option<u64>,
+    /// The most bytes of frames in one second, rounded up to 256.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_second_bytes: Option<u64>,
+    /// Its bytes second by second, from the one on in which it had 16 packets; `None` when it was
+    /// over sooner, or there were too many connections for a series each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over_time: Option<OverTime>,
+    /// How much was sent this way before and after the other side sent a CNP: windows of 1 ms and
+    /// of 10 ms, those of them that the capture holds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cnp_reaction: Vec<CnpReaction>,
     /// The UDP source ports, up to four.
     pub udp_src_ports: Vec<u16>,
     /// Whether there were more.

@@ -19,9 +19,12 @@ const FEW: usize = 4;
 /// Significant digits of a histogram: 1 %.
 const DIGITS: u8 = 2;
 
-/// How many histograms may still be made. All connections together share it.
+/// How many histograms and series over time may still be made. All connections together share it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Budget(pub u32);
+pub(super) struct Budget {
+    pub histograms: u32,
+    pub series: u32,
+}
 
 impl Durations {
     #[inline]
@@ -41,10 +44,10 @@ impl Durations {
 
     #[cold]
     fn make_histogram(&mut self, nanos: u64, budget: &mut Budget) {
-        if let Some(left) = budget.0.checked_sub(1)
+        if let Some(left) = budget.histograms.checked_sub(1)
             && let Ok(mut many) = Histogram::new(DIGITS)
         {
-            budget.0 = left;
+            budget.histograms = left;
             for value in self.few.into_iter().chain([nanos]) {
                 let _ = many.record(value);
             }
@@ -107,7 +110,7 @@ mod tests {
     #[test]
     fn few_are_exact_and_many_are_near() {
         let mut durations = Durations::default();
-        let mut budget = Budget(1);
+        let mut budget = Budget { histograms: 1, series: 0 };
         assert_eq!(durations.percentiles(), None);
         (1..=4).for_each(|n| durations.record(n * 1000, &mut budget));
         let few = durations.percentiles().unwrap();
@@ -119,13 +122,14 @@ mod tests {
         let many = durations.percentiles().unwrap();
         let near = |value: Option<u64>, want: u64| value.unwrap().abs_diff(want) * 100 <= want;
         assert!(near(many.p50, 500_000) && near(many.p90, 900_000) && near(many.p99, 990_000));
-        assert_eq!((many.max, many.count, budget.0), (1_000_000, 1000, 0));
+        assert_eq!((many.max, many.count, budget.histograms), (1_000_000, 1000, 0));
     }
 
     #[test]
     fn without_room_for_a_histogram_the_percentiles_are_absent() {
         let mut durations = Durations::default();
-        (1..=100).for_each(|n| durations.record(n, &mut Budget(0)));
+        let mut budget = Budget { histograms: 0, series: 0 };
+        (1..=100).for_each(|n| durations.record(n, &mut budget));
         let percentiles = durations.percentiles().unwrap();
         assert_eq!((percentiles.p50, percentiles.max, percentiles.count), (None, 100, 100));
     }

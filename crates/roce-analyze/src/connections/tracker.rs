@@ -72,6 +72,8 @@ impl Config {
     }
 }
 
+/// Most series over time. One takes up to 10 kB.
+const MAX_SERIES: u32 = 16_384;
 /// How many hosts with a bad ICRC are told apart.
 const MAX_BAD_HOSTS: usize = 64;
 
@@ -120,7 +122,7 @@ impl Tracker {
                 MAX_FRAMES
             }),
             evicted: Evicted::default(),
-            budget: Budget(config.max_histograms),
+            budget: Budget { histograms: config.max_histograms, series: MAX_SERIES },
             next_id: 1,
             room: config.all_proofs.then(Room::new),
         }
@@ -344,7 +346,7 @@ impl Tracker {
         }
         outcome::compare(&mut connections);
         let lacks_proofs = self.room.is_some_and(|room| room.is_used_up());
-        Report { connections, totals: self.totals, evicted: self.evicted, lacks_proofs }
+        Report { connections, totals: self.totals, evicted: self.evicted, lacks_proofs, wire: None }
     }
 
     pub(super) const fn parts(&mut self) -> (&mut Table, &mut Unpaired, &mut CmTable, &mut Totals) {

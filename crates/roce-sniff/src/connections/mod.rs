@@ -9,7 +9,7 @@ use std::io::{self, Write as _};
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use roce_analyze::connections::{Config, Connection, Report, Tracker, json};
+use roce_analyze::connections::{Config, Connection, Report, Tracker, WireRate, json};
 use roce_capture::{Frame as Captured, Stats};
 use roce_host::Host;
 use roce_wire::{Frame, Link};
@@ -149,13 +149,14 @@ fn owners(source: &Source, is_forced: bool) -> Option<Owners> {
 
 struct Watch {
     tracker: Tracker,
+    wire: WireRate,
     /// Of what happens on this host only.
     owners: Option<Owners>,
 }
 
 impl Watch {
     fn new(config: Config) -> Self {
-        Self { tracker: Tracker::new(config), owners: None }
+        Self { tracker: Tracker::new(config), wire: WireRate::default(), owners: None }
     }
 
     fn follow(
@@ -166,6 +167,7 @@ impl Watch {
     ) -> Result<(Report, Trace)> {
         let trace = drive(source, args, quiet, &mut self)?;
         let mut report = self.tracker.finish();
+        report.wire = self.wire.finish();
         if let Some(mut owners) = self.owners {
             owners.look();
             owners.join(&mut report.connections);
@@ -177,6 +179,7 @@ impl Watch {
 impl Sink for Watch {
     #[inline]
     fn frame(&mut self, captured: &Captured<'_>, frame: &Frame<'_>, _: Link) -> Result<Took> {
+        self.wire.record(captured.time_ns, captured.wire_len);
         self.tracker.observe(frame, captured.number, captured.time_ns);
         Ok(Took { write: is_written(frame), count: true })
     }
