@@ -19,6 +19,7 @@ mod counts;
 mod expect;
 mod golden;
 mod inputs;
+mod making;
 mod manual;
 mod refusals;
 mod selection;

@@ -130,10 +130,14 @@ fn a_full_device() {
 }
 
 /// A file system of 64 KiB, taken down when it is dropped.
-struct TinyDisk(tempfile::TempDir);
+pub(crate) struct TinyDisk(tempfile::TempDir);
 
 impl TinyDisk {
-    fn mount() -> Option<Self> {
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub(crate) fn mount() -> Option<Self> {
         let folder = folder();
         let mount = Command::new("mount")
             .args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"])

@@ -16,14 +16,14 @@ pub(crate) struct Draft {
 impl Draft {
     /// Beside the file it becomes; `None` for what cannot be replaced, such as a device or a pipe.
     pub(crate) fn of(path: &Path) -> Option<Self> {
-        let draft = if is_replaceable(path) { beside(path, "part") } else { None }?;
-        Some(Self { path: draft, becomes: path.to_owned(), is_done: false })
+        let becomes = replaceable(path)?;
+        Some(Self { path: beside(&becomes, "part")?, becomes, is_done: false })
     }
 
     /// What is only needed while `path` is being made: beside it, else among temporary files. It
     /// becomes nothing.
     pub(crate) fn for_now(path: &Path, label: &str) -> Self {
-        let place = if is_replaceable(path) { beside(path, label) } else { None };
+        let place = replaceable(path).and_then(|path| beside(&path, label));
         let place = place.unwrap_or_else(|| {
             env::temp_dir().join(format!("roce-sniff.{}.{label}.pcapng", std::process::id()))
         });
@@ -50,9 +50,17 @@ impl Draft {
     }
 }
 
-/// Whether a new file can take the place of what is there, if anything is.
-fn is_replaceable(path: &Path) -> bool {
-    !fs::symlink_metadata(path).is_ok_and(|meta| !meta.is_file())
+/// The file behind a name, links followed, if a new one can take its place; `None` for devices,
+/// pipes, and what the kernel shows of open files, such as `/dev/stdout`.
+fn replaceable(path: &Path) -> Option<PathBuf> {
+    if path.starts_with("/dev") || path.starts_with("/proc") {
+        return None;
+    }
+    match fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_symlink() => fs::canonicalize(path).ok().filter(|file| file.is_file()),
+        Ok(meta) => meta.is_file().then(|| path.to_owned()),
+        Err(_) => Some(path.to_owned()),
+    }
 }
 
 fn beside(path: &Path, label: &str) -> Option<PathBuf> {

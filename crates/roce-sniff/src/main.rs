@@ -21,6 +21,7 @@ mod rewrite;
 mod send;
 mod source;
 mod stop;
+mod target;
 #[cfg(test)]
 mod test_tree;
 mod text;

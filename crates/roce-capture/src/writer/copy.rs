@@ -54,10 +54,15 @@ impl FileCopy {
     /// # Errors
     /// [`Error::Create`] when the file cannot be made.
     pub fn create(path: &Path) -> Result<Self, Error> {
-        let name = path.display().to_string();
-        let file =
-            File::create(path).map_err(|source| Error::Create { file: name.clone(), source })?;
-        Ok(Self::new(Output::new(name, Sink::File(file))))
+        let file = File::create(path)
+            .map_err(|source| Error::Create { file: path.display().to_string(), source })?;
+        Ok(Self::to_file(file, path))
+    }
+
+    /// Writes to a file that is open and empty; `path` is what errors call it.
+    #[must_use]
+    pub fn to_file(file: File, path: &Path) -> Self {
+        Self::new(Output::new(path.display().to_string(), Sink::File(file)))
     }
 
     /// Writes to anything that takes bytes; `name` is what errors call it.

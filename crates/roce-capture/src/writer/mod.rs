@@ -59,13 +59,24 @@ impl FileWriter {
     /// # Errors
     /// [`Error::Create`] when the file cannot be made.
     pub fn create(path: &Path, options: &WriterOptions) -> Result<Self, Error> {
-        let name = path.display().to_string();
-        let file =
-            File::create(path).map_err(|source| Error::Create { file: name.clone(), source })?;
-        let is_pcap = path
-            .extension()
-            .is_some_and(|end| end.eq_ignore_ascii_case("pcap") || end.eq_ignore_ascii_case("cap"));
-        Ok(Self::new(Output::new(name, Sink::File(file)), is_pcap, options))
+        let file = File::create(path)
+            .map_err(|source| Error::Create { file: path.display().to_string(), source })?;
+        Ok(Self::to_file(file, path, options))
+    }
+
+    /// Writes to a file that is open and empty; `path` is what errors call it, and says the format
+    /// as for [`Self::create`].
+    #[must_use]
+    pub fn to_file(file: File, path: &Path, options: &WriterOptions) -> Self {
+        let output = Output::new(path.display().to_string(), Sink::File(file));
+        Self::new(output, Self::names_pcap(path), options)
+    }
+
+    /// Whether a name asks for pcap: it ends in `.pcap` or `.cap`.
+    #[must_use]
+    pub fn names_pcap(path: &Path) -> bool {
+        path.extension()
+            .is_some_and(|end| end.eq_ignore_ascii_case("pcap") || end.eq_ignore_ascii_case("cap"))
     }
 
     /// Writes pcapng to anything that takes bytes; `name` is what errors call it.

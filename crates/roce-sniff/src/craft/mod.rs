@@ -1,18 +1,20 @@
 //! `roce-sniff craft`: plays a scenario into a capture and writes the truth beside it.
 
 use std::ffi::OsString;
-use std::fs;
-use std::io::{self, Write as _};
+use std::fs::File;
+use std::io::{self, BufWriter, Read as _, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use roce_capture::{FileWriter, Frame, LinkType, WriterOptions};
+use roce_capture::{FileWriter, Frame, LinkType, WriterOptions, same_file};
+use roce_craft::truth::Truth;
 use roce_craft::{BUILTIN, Craft, Scenario, builtin};
 
 use crate::Outcome;
-use crate::printer::{self, remark};
+use crate::printer::remark;
 use crate::stop::Stop;
+use crate::target::{Sink, Target};
 use crate::text::number::{Bytes, plural};
 
 #[derive(Args, Debug)]
@@ -22,15 +24,20 @@ Examples:
   roce-sniff craft rnr -o rnr.pcapng               a capture, and rnr.pcapng.truth.json
   roce-sniff craft --show rnr > mine.toml          a starting point for your own
   roce-sniff craft mine.toml -o mine.pcap --seed 7
-  roce-sniff craft small-messages -o big.pcapng --connections 10000 --packets 100000000")]
+  roce-sniff craft small-messages -o big.pcapng --connections 10000 --packets 100000000
+  roce-sniff craft rnr -o - | tcpdump -n -r -
+
+Both files get their names when they are whole: on Ctrl-C, or when a disk is full, whatever had
+these names stays as it was. What goes to standard output or a pipe then ends with a whole frame.")]
 pub(crate) struct CraftArgs {
     /// A scenario file, or the name of a built-in one
     #[arg(required_unless_present_any = ["list", "show"])]
     scenario: Option<String>,
-    /// The capture to write: .pcap or .pcapng
+    /// The capture to write: pcap when it ends in .pcap, else pcapng; `-` for standard output
     #[arg(short = 'o', long, value_name = "FILE", required_unless_present_any = ["list", "show"])]
     output: Option<PathBuf>,
-    /// Where the truth goes, instead of FILE.truth.json
+    /// Where the truth goes, instead of FILE.truth.json; of standard output, a pipe or a device no
+    /// truth is written but here
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
     /// The seed of everything random; the same file and seed give the same bytes
@@ -70,6 +77,15 @@ pub(crate) fn run(args: &CraftArgs) -> Result<Outcome> {
     let (Some(name), Some(output)) = (&args.scenario, &args.output) else {
         bail!("name a scenario and, with -o, the capture to write");
     };
+    let truth = args.truth.as_deref().filter(|path| path.as_os_str() != "-");
+    for written in [Some(output.as_path()), truth].into_iter().flatten() {
+        if same_file(Path::new(name), written) {
+            bail!("{}: is the scenario that is being read", written.display());
+        }
+    }
+    if args.truth.as_ref() == Some(output) {
+        bail!("--truth {}: is where the capture goes", output.display());
+    }
     play(args, load(name)?, output)
 }
 
@@ -85,7 +101,7 @@ fn list() -> Result<Outcome> {
 
 /// The scenario in a file of this name, else the built-in one.
 pub(crate) fn load(name: &str) -> Result<Scenario> {
-    let text = match (fs::read_to_string(name), builtin(name)) {
+    let text = match (read(name), builtin(name)) {
         (Ok(text), _) => text,
         (Err(_), Some(scenario)) => scenario.text.to_owned(),
         (Err(error), None) if error.kind() == io::ErrorKind::NotFound => {
@@ -94,6 +110,17 @@ pub(crate) fn load(name: &str) -> Result<Scenario> {
         (Err(error), None) => return Err(error).with_context(|| format!("{name}: cannot read")),
     };
     Scenario::parse(&text).with_context(|| name.to_owned())
+}
+
+/// A scenario is short; what has no end is none.
+fn read(name: &str) -> io::Result<String> {
+    const MOST: u64 = 1 << 20;
+    let mut text = String::new();
+    let taken = File::open(name)?.take(MOST).read_to_string(&mut text)?;
+    if u64::try_from(taken).unwrap_or(MOST) >= MOST {
+        return Err(io::Error::other("longer than 1 MiB, so it is no scenario"));
+    }
+    Ok(text)
 }
 
 fn play(args: &CraftArgs, mut scenario: Scenario, output: &Path) -> Result<Outcome> {
@@ -107,9 +134,47 @@ fn play(args: &CraftArgs, mut scenario: Scenario, output: &Path) -> Result<Outco
         scenario = scenario.with_packets(packets);
     }
     let stop = Stop::listen().context("cannot listen to signals")?;
+    let (target, sink) = Target::open(output)?;
+    // Beside what keeps no file there is no place for the truth.
+    let truth_path = match &args.truth {
+        None if target.is_stream() => None,
+        None => Some(beside(output)),
+        Some(path) => Some(path.clone()),
+    };
+    let truth_target = truth_path.as_deref().map(Target::open).transpose()?;
     let options = WriterOptions { nanoseconds: !args.micros, ..WriterOptions::default() };
-    let mut writer = FileWriter::create(output, &options)?;
-    let mut craft = Craft::new(&scenario);
+    let writer = match sink {
+        Sink::File(file) => FileWriter::to_file(file, output, &options),
+        Sink::Stdout => FileWriter::to_write(target.name(), Box::new(io::stdout()), &options),
+    };
+    let (truth, written) =
+        write_frames(&scenario, writer, &stop).map_err(|error| target.explain(error))?;
+    if stop.is_wanted() && !target.is_stream() {
+        bail!("stopped: {} is not written", target.name());
+    }
+    let mut place = String::new();
+    if let Some((truth_target, sink)) = truth_target {
+        place = format!("; the truth is in {}", truth_target.name());
+        write_truth(&truth, sink).with_context(|| {
+            format!("{}: cannot write, so nothing is made", truth_target.name())
+        })?;
+        truth_target.publish()?;
+    }
+    let (name, frames) = (target.name(), plural(written, "frame", "frames"));
+    target.publish()?;
+    if !args.quiet {
+        remark(&format!("{name}: {frames}, {}{place}", Bytes(truth.bytes)));
+    }
+    if stop.is_wanted() {
+        remark("stopped before the end; the truth is that of the frames written");
+    }
+    Ok(Outcome::Done)
+}
+
+/// Writes the frames until the end or until the user wants to stop; the truth about those written,
+/// and how many they are.
+fn write_frames(scenario: &Scenario, mut writer: FileWriter, stop: &Stop) -> Result<(Truth, u64)> {
+    let mut craft = Craft::new(scenario);
     while let Some(frame) = craft.next_frame() {
         writer.write(&Frame {
             number: frame.number,
@@ -123,25 +188,18 @@ fn play(args: &CraftArgs, mut scenario: Scenario, output: &Path) -> Result<Outco
             break;
         }
     }
-    let truth = craft.finish();
-    let written = writer.finish()?;
-    let truth_path = args.truth.clone().unwrap_or_else(|| beside(output));
-    let mut text = serde_json::to_vec_pretty(&truth)?;
-    text.push(b'\n');
-    fs::write(&truth_path, text)
-        .with_context(|| format!("{}: cannot write", truth_path.display()))?;
-    if !args.quiet {
-        let frames = plural(written, "frame", "frames");
-        let (capture, truth_file) = (output.display(), truth_path.display());
-        remark(&format!(
-            "{capture}: {frames}, {}; the truth is in {truth_file}",
-            Bytes(truth.bytes)
-        ));
-    }
-    if stop.is_wanted() {
-        printer::remark("stopped before the end; the truth is that of the frames written");
-    }
-    Ok(Outcome::Done)
+    Ok((craft.finish(), writer.finish()?))
+}
+
+fn write_truth(truth: &Truth, sink: Sink) -> io::Result<()> {
+    let sink: Box<dyn Write> = match sink {
+        Sink::File(file) => Box::new(file),
+        Sink::Stdout => Box::new(io::stdout().lock()),
+    };
+    let mut out = BufWriter::new(sink);
+    serde_json::to_writer_pretty(&mut out, truth)?;
+    out.write_all(b"\n")?;
+    out.flush()
 }
 
 fn beside(output: &Path) -> PathBuf {

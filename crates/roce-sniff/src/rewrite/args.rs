@@ -175,3 +175,39 @@ fn parse_vlan(text: &str) -> Result<(u16, u8), String> {
         _ => Err("expected an id below 4096, and perhaps a priority: 100:3".to_owned()),
     }
 }
+
+impl MapArgs {
+    /// Whether any name is to change.
+    pub(super) const fn is_any(&self) -> bool {
+        let Self { map_ip, map_mac, map_lid, map_vlan, map_qpn, .. } = self;
+        let Self { map_udp_port, map_cm_port, map_r_key, anonymize, .. } = self;
+        !(map_ip.is_empty()
+            && map_mac.is_empty()
+            && map_lid.is_empty()
+            && map_vlan.is_empty()
+            && map_qpn.is_empty()
+            && map_udp_port.is_empty()
+            && map_cm_port.is_empty()
+            && map_r_key.is_empty()
+            && anonymize.is_none())
+    }
+}
+
+impl ChangeArgs {
+    /// Whether anything but names is to change.
+    pub(super) const fn is_any(&self) -> bool {
+        let Self { dscp, ecn, pcp, convert, add_vlan, add_vxlan, payload, .. } = self;
+        let Self { strip_vlan, strip_tunnel, headers_only, fix_icrc, .. } = self;
+        dscp.is_some()
+            || ecn.is_some()
+            || pcp.is_some()
+            || convert.is_some()
+            || add_vlan.is_some()
+            || add_vxlan.is_some()
+            || payload.is_some()
+            || *strip_vlan
+            || *strip_tunnel
+            || *headers_only
+            || *fix_icrc
+    }
+}

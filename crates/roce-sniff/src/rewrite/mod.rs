@@ -77,20 +77,24 @@ pub(crate) fn run(args: &RewriteArgs) -> Result<Outcome> {
     let mut progress = Progress::new(args.quiet);
     let end = copy(&mut reader, &mut output, &mut selection, &mut rewriter, &stop, &mut progress);
     progress.clear();
-    let (end, changed) = match end {
-        Ok(changed) => (Ok(()), changed),
+    let (end, done) = match end {
+        Ok(done) => (Ok(()), done),
         Err(error) if error.downcast_ref::<roce_capture::Error>().is_some_and(is_of_input) => {
-            (Err(error), 0)
+            (Err(error), Done::default())
         }
-        Err(error) => return Err(error),
+        Err(error) => return Err(output.explain(error)),
     };
     let is_stream = matches!(input, Input::Stdin);
     if stop.is_wanted() && !is_stream {
         bail!("stopped: {} is not written", args.output.display());
     }
+    if end.is_ok() && done.is_idle() && (args.maps.is_any() || args.change.is_any()) {
+        bail!("{}: nothing in it is RoCE, so there is nothing to change", input.name());
+    }
+    let name = output.name();
     let written = output.finish()?;
     if !args.quiet {
-        report(args, written, changed, rewriter.unconverted);
+        report(&name, written, done.changed, rewriter.unconverted);
     }
     let mut trace = Trace::default();
     trace.add_file(&reader, end, stop.is_wanted())?;
@@ -103,11 +107,23 @@ const fn is_of_input(error: &roce_capture::Error) -> bool {
     matches!(error, roce_capture::Error::Read { .. })
 }
 
-fn report(args: &RewriteArgs, written: u64, changed: u64, unconverted: u64) {
-    let name = match args.output.to_str() {
-        Some("-") => "standard output".into(),
-        _ => args.output.display().to_string(),
-    };
+/// What was done to a capture, in frames.
+#[derive(Clone, Copy, Debug, Default)]
+struct Done {
+    /// That carry RoCE.
+    roce: u64,
+    /// That are others now.
+    changed: u64,
+}
+
+impl Done {
+    /// Whether there was nothing to do.
+    const fn is_idle(&self) -> bool {
+        self.roce == 0 && self.changed == 0
+    }
+}
+
+fn report(name: &str, written: u64, changed: u64, unconverted: u64) {
     remark(&format!("{name}: {}, {changed} of them changed", plural(written, "frame", "frames")));
     if unconverted > 0 {
         let packets = plural(unconverted, "RoCE packet", "RoCE packets");
@@ -115,7 +131,7 @@ fn report(args: &RewriteArgs, written: u64, changed: u64, unconverted: u64) {
     }
 }
 
-/// Copies the capture, edited; returns how many of its frames are others now.
+/// Copies the capture, edited.
 fn copy(
     reader: &mut FileReader,
     output: &mut Output,
@@ -123,34 +139,36 @@ fn copy(
     rewriter: &mut Rewriter,
     stop: &Stop,
     progress: &mut Progress,
-) -> Result<u64> {
-    let mut changed = 0_u64;
+) -> Result<Done> {
+    let mut done = Done::default();
     loop {
         let (bytes_read, total) = (reader.bytes_read(), reader.total_bytes());
         match reader.next_part()? {
-            None => return Ok(changed),
+            None => return Ok(done),
             Some(Part::Block(block)) => output.block(&block)?,
             Some(Part::Frame(captured, envelope)) => {
                 let link = Link::from_linktype(captured.link_type.0);
                 let wire_len = usize::try_from(captured.wire_len).unwrap_or(usize::MAX);
                 let frame = Frame::parse(link, captured.data, wire_len, &rewriter.ports);
                 if selection.wants(&captured, &frame)? {
+                    let is_roce = frame.is_roce();
                     let wire_len = rewriter.rewrite(&captured, &frame);
-                    if rewriter.bytes != captured.data || wire_len != captured.wire_len {
-                        changed = changed.saturating_add(1);
-                    }
+                    let is_changed =
+                        rewriter.bytes != captured.data || wire_len != captured.wire_len;
+                    done.roce = done.roce.saturating_add(u64::from(is_roce));
+                    done.changed = done.changed.saturating_add(u64::from(is_changed));
                     let new = Captured { data: &rewriter.bytes, wire_len, ..captured };
                     output.frame(&new, &envelope)?;
                 }
                 let number = captured.number;
                 if selection.is_over(number) {
-                    return Ok(changed);
+                    return Ok(done);
                 }
                 // The clock and the signals are looked at now and then, not for every frame.
                 if number.is_multiple_of(4096) {
                     progress.update(bytes_read, total, number);
                     if stop.is_wanted() {
-                        return Ok(changed);
+                        return Ok(done);
                     }
                 }
             }

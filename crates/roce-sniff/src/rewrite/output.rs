@@ -3,16 +3,16 @@
 use std::io;
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Error, Result};
 use roce_capture::WriterOptions;
 use roce_capture::{Block, Container, Envelope, FileCopy, FileReader, FileWriter, Frame};
 
-use crate::draft::Draft;
+use crate::target::{Sink, Target};
 
 /// Where frames go.
 pub(super) struct Output {
     writer: Writer,
-    draft: Option<Draft>,
+    target: Target,
 }
 
 enum Writer {
@@ -26,33 +26,28 @@ impl Output {
     /// `nameless` leaves out what may name somebody beside the frames.
     pub(super) fn create(path: &Path, reader: &FileReader, nameless: bool) -> Result<Self> {
         let format = reader.format();
-        let to_stdout = path.as_os_str() == "-";
-        let is_pcap = !to_stdout
-            && path.extension().is_some_and(|end| {
-                end.eq_ignore_ascii_case("pcap") || end.eq_ignore_ascii_case("cap")
-            });
+        let (target, sink) = Target::open(path)?;
+        let is_pcap = FileWriter::names_pcap(path);
         let is_same = match format.container {
             Container::Pcap => is_pcap,
             Container::Pcapng => !is_pcap,
             Container::Erf => false,
         };
-        let draft = if to_stdout { None } else { Draft::of(path) };
-        let place = draft.as_ref().map_or(path, Draft::path);
-        let stdout = || ("standard output".to_owned(), Box::new(io::stdout()));
         let mut options = WriterOptions::default();
         if let Some(resolution) = format.resolution {
             options.nanoseconds = resolution.needs_nanoseconds();
         } else {
             options.nanoseconds = true;
         }
-        let writer = match (is_same, to_stdout) {
-            (true, false) => Writer::Copy(FileCopy::create(place)?),
-            (true, true) => {
+        let stdout = || (target.name(), Box::new(io::stdout()));
+        let writer = match (is_same, sink) {
+            (true, Sink::File(file)) => Writer::Copy(FileCopy::to_file(file, path)),
+            (true, Sink::Stdout) => {
                 let (name, sink) = stdout();
                 Writer::Copy(FileCopy::to_write(name, sink))
             }
-            (false, false) => Writer::New(FileWriter::create(place, &options)?),
-            (false, true) => {
+            (false, Sink::File(file)) => Writer::New(FileWriter::to_file(file, path, &options)),
+            (false, Sink::Stdout) => {
                 let (name, sink) = stdout();
                 Writer::New(FileWriter::to_write(name, sink, &options))
             }
@@ -61,7 +56,7 @@ impl Output {
             Writer::Copy(copy) if nameless => Writer::Copy(copy.nameless()),
             writer => writer,
         };
-        Ok(Self { writer, draft })
+        Ok(Self { writer, target })
     }
 
     pub(super) fn block(&mut self, block: &Block<'_>) -> Result<()> {
@@ -80,15 +75,24 @@ impl Output {
         Ok(())
     }
 
+    /// How the file is called.
+    pub(super) fn name(&self) -> String {
+        self.target.name()
+    }
+
+    /// Why the file is not made.
+    pub(super) fn explain(&self, error: Error) -> Error {
+        self.target.explain(error)
+    }
+
     /// Ends the capture and gives it its name; returns how many frames are in it.
     pub(super) fn finish(self) -> Result<u64> {
         let frames = match self.writer {
-            Writer::Copy(copy) => copy.finish()?,
-            Writer::New(writer) => writer.finish()?,
+            Writer::Copy(copy) => copy.finish(),
+            Writer::New(writer) => writer.finish(),
         };
-        if let Some(draft) = self.draft {
-            draft.publish()?;
-        }
+        let frames = frames.map_err(|error| self.target.explain(error.into()))?;
+        self.target.publish()?;
         Ok(frames)
     }
 }

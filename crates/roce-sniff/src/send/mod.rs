@@ -119,7 +119,7 @@ pub(crate) fn run(args: &SendArgs) -> Result<Outcome> {
         report::write(&mut out, &report, args, &origin)?;
         out.flush()?;
     }
-    report.settle(&args.interface)
+    report.settle(&origin.name(), &args.interface)
 }
 
 /// Nothing is sent without an end.

@@ -110,7 +110,7 @@ impl Report {
     }
 
     /// What is left to say when the report is out.
-    pub(super) fn settle(&self, interface: &str) -> Result<Outcome> {
+    pub(super) fn settle(&self, source: &str, interface: &str) -> Result<Outcome> {
         if let Some(failure) = &self.failure {
             bail!("{failure}");
         }
@@ -129,7 +129,10 @@ impl Report {
             None => {}
         }
         if self.tally.tried() == 0 && self.ended_by == EndedBy::Source {
-            bail!("there was no frame to send");
+            let why = self.skipped.iter().max_by_key(|(_, count)| **count);
+            let why =
+                why.map_or_else(String::new, |(why, _)| format!(": left out {}", why.describe()));
+            bail!("{source}: there was no frame to send{why}");
         }
         Ok(Outcome::Done)
     }
