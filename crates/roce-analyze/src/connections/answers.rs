@@ -53,6 +53,7 @@ pub(super) fn answer(
                 learn_from_response(asked, pmtu, seen.payload);
             }
             if known {
+                note_answer(asked, seen, true);
                 data_response(asked, this, seen);
                 complete(asked, seen, budget);
             } else {
@@ -62,6 +63,7 @@ pub(super) fn answer(
         (_, Some(AckKind::Ack(_))) => {
             this.acks = this.acks.saturating_add(1);
             if known {
+                note_answer(asked, seen, false);
                 ack(asked, this, seen);
                 complete(asked, seen, budget);
             }
@@ -74,6 +76,13 @@ pub(super) fn answer(
 }
 
 #[inline]
+fn note_answer(asked: &mut Direction, seen: &Seen, data: bool) {
+    if let Some(trouble) = &mut asked.trouble {
+        trouble.note_answer(seen.psn, data);
+    }
+}
+
+#[inline]
 fn ack(asked: &mut Direction, this: &mut Direction, seen: &Seen) {
     let end = seen.psn.add(1);
     if !asked.answered.is_before(end) {
@@ -81,6 +90,9 @@ fn ack(asked: &mut Direction, this: &mut Direction, seen: &Seen) {
             let trouble = this.trouble();
             trouble.duplicate_acks = trouble.duplicate_acks.saturating_add(1);
             trouble.proofs.note(Event::DuplicateAck, seen.frame);
+            if let Some(trouble) = &mut asked.trouble {
+                trouble.convict_duplicates(seen.psn);
+            }
         }
         return;
     }
@@ -132,6 +144,7 @@ fn advance_with_trouble(asked: &mut Direction, seen: &Seen, end: Psn, counts_las
     };
     missing = missing.saturating_add(trouble.request_holes.fill_before(counted));
     trouble.request_holes.fill(last, 1);
+    trouble.skipped.fill_before(end);
     if missing > 0 {
         trouble.not_captured = trouble.not_captured.saturating_add(u64::from(missing));
         trouble.proofs.note(Event::NotCaptured, seen.frame);
@@ -148,7 +161,6 @@ fn advance_with_trouble(asked: &mut Direction, seen: &Seen, end: Psn, counts_las
     trouble.rnr.take_if(|(rnr, _)| rnr.is_before(end));
     if asked.answered.is_before(end) {
         trouble.tries = None;
-        trouble.unproven_duplicates = 0;
         trouble.newest_duplicates.retain(|duplicate| !duplicate.is_before(end));
         trouble.rnr_tries = None;
     }

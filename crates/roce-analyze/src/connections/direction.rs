@@ -12,6 +12,9 @@ use super::waiting::{OpenMessages, PendingRequests};
 
 /// How many frames back a frame is looked for that was captured twice.
 const RECENT: usize = 4;
+/// How far apart the IP identifications of neighbours are that were counted up. Linux shares a
+/// counter among flows, and leaps when it was idle.
+const NEAR: u16 = 2048;
 /// How many UDP source ports of a flow are listed.
 const MAX_PORTS: usize = 4;
 
@@ -72,7 +75,7 @@ pub(super) struct Direction {
     pub flags: u16,
     /// Of the newest packet.
     pub ip_id: u16,
-    /// Steps of the IP identification: forward, backward.
+    /// Steps of the IP identification: near ones, others.
     pub ip_id_steps: (u8, u8),
     pub pcps: u8,
     pub ports_len: u8,
@@ -316,7 +319,8 @@ impl Direction {
                 // The past counts half.
                 (*forward, *backward) = (*forward / 2, *backward / 2);
             }
-            if step > 0 {
+            if step != 0 && step.unsigned_abs() < NEAR {
+                // Backward too: it counts, and was overtaken.
                 *forward = forward.saturating_add(1);
             } else if self.same_frame(seen).is_none() {
                 // What was captured twice says nothing.

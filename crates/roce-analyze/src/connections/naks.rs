@@ -7,7 +7,7 @@ use super::direction::{Direction, flag};
 use super::holes::Hole;
 use super::proof::Event;
 use super::seen::Seen;
-use super::trouble::{MAX_NAKS, OpenNak};
+use super::trouble::{Head, MAX_NAKS, OpenNak};
 use super::waiting::Pending;
 
 #[cold]
@@ -58,7 +58,7 @@ pub(super) fn nak(
         return Some(code);
     }
     if known {
-        begin_earlier(asked, seen);
+        asked.begin_earlier(seen, true);
         let waited_for = waits_for(asked, seen.psn);
         stop_at(asked, this, seen);
         asked.trouble().acquit_duplicates(seen.psn);
@@ -67,24 +67,19 @@ pub(super) fn nak(
     None
 }
 
-/// The responder asks for something before the first request seen: the connection began there,
-/// and the beginning was lost before the capture point.
-fn begin_earlier(asked: &mut Direction, seen: &Seen) {
-    let len = u32::try_from(asked.start.distance_from(seen.psn)).unwrap_or(0);
-    if len == 0 || asked.answered != asked.start {
-        return;
+impl Direction {
+    /// The connection began with something before the first request seen: the responder asks for
+    /// it, so that it was lost before the capture point, or it comes late.
+    pub(super) fn begin_earlier(&mut self, seen: &Seen, asked_for: bool) {
+        let len = u32::try_from(self.start.distance_from(seen.psn)).unwrap_or(0);
+        if len == 0 || self.answered != self.start {
+            return;
+        }
+        let (start, frame, time) = (seen.psn, seen.frame, seen.time);
+        let hole = Hole { start, len, frame, time, asked_for, is_sure: true, is_again: false };
+        self.trouble().request_holes.add(hole);
+        (self.start, self.answered, self.arrived) = (start, start, start);
     }
-    let hole = Hole {
-        start: seen.psn,
-        len,
-        frame: seen.frame,
-        time: seen.time,
-        asked_for: true,
-        is_sure: true,
-        is_again: false,
-    };
-    asked.trouble().request_holes.add(hole);
-    (asked.start, asked.answered, asked.arrived) = (seen.psn, seen.psn, seen.psn);
 }
 
 /// What the responder waits for by what was captured, as it asks for `psn`. What it asked for
@@ -119,6 +114,7 @@ fn stop_at(asked: &mut Direction, this: &mut Direction, seen: &Seen) {
 /// what was captured.
 fn note_sequence_nak(asked: &mut Direction, seen: &Seen, waited_for: Psn) {
     let psn = seen.psn;
+    let is_on_its_way = asked.has(flag::IN_ROUND) && psn.is_before(asked.round);
     let trouble = asked.trouble();
     if trouble.rnr.is_some_and(|(rnr, _)| rnr == psn) {
         // It had no room for it: what came behind is out of sequence.
@@ -127,14 +123,16 @@ fn note_sequence_nak(asked: &mut Direction, seen: &Seen, waited_for: Psn) {
     let mut loss = None;
     if trouble.request_holes.ask_for(psn) {
         // Whether it was lost or late, the packet that fills the hole will tell.
-    } else if trouble.skipped == Some(psn) {
-        trouble.skipped = None;
-        trouble.lost_again = trouble.lost_again.saturating_add(1);
-        trouble.proofs.note(Event::LostBeforeCapture, seen.frame);
+    } else if trouble.skipped.ask_for(psn) {
+        // Counted when it comes.
     } else if psn != waited_for || trouble.selective > trouble.go_back_n {
         // Captured, in order or behind what the responder has kept since.
         trouble.lost_after = trouble.lost_after.saturating_add(1);
-        loss = Some(seen.frame);
+        // What was sent again before it was asked for is acknowledged without another time. Was it
+        // in order when it was sent first, then that was lost, and not late.
+        let was_in_order = |head: Head| !psn.is_before(head.psn) && psn.is_before(head.arrived);
+        let is_sent_again = is_on_its_way && trouble.head.is_some_and(was_in_order);
+        loss = (!is_sent_again).then_some(seen.frame);
         trouble.proofs.note(Event::LostAfterCapture, seen.frame);
     }
     if trouble.open_naks.len() >= MAX_NAKS {

@@ -4,6 +4,7 @@ use roce_wire::{Carrier, Service};
 
 use super::connection::Conn;
 use super::direction::{Direction, Times, flag};
+use super::key::is_datagram;
 use super::proof::{Event, Proofs};
 use super::rate::Rates;
 use super::report::{
@@ -18,6 +19,9 @@ use super::trouble::Trouble;
 const PATIENCE: u64 = 1_000_000_000;
 /// How often a request is sent in vain before silence after it is taken for giving up.
 const GIVEN_UP: u32 = 3;
+/// How often a request is sent at most while nothing is heard: once, and as often again as the
+/// three bits of the retry count can say.
+const MOST_TRIES: u32 = 8;
 
 /// Where a capture ends, or is so far.
 #[derive(Clone, Copy, Debug)]
@@ -133,6 +137,10 @@ fn given_up(this: &Direction, conn: &Conn, end: CaptureEnd) -> Option<Outcome> {
     if !waits || tries < GIVEN_UP {
         return None;
     }
+    if trouble.is_alive && tries > MOST_TRIES {
+        // Its answers start the count anew, and are not what the requester waits for.
+        return Some(Outcome::Stalled);
+    }
     let silence = end.time?.saturating_sub(this.last_time?);
     // The waits between tries are alike: twice the longest silence so far is one too many. When
     // the capture ends with the last try nothing came after it, as far as there is a record.
@@ -146,11 +154,10 @@ fn given_up(this: &Direction, conn: &Conn, end: CaptureEnd) -> Option<Outcome> {
 fn take_back_losses(this: &mut Direction) {
     if let Some(trouble) = &mut this.trouble
         && trouble.rnr.is_none()
-        && let Some((_, tries)) = trouble.tries
     {
-        let repeated = tries.saturating_sub(1);
-        trouble.lost_after = trouble.lost_after.saturating_sub(u64::from(repeated));
-        trouble.proofs.drop_last(Event::LostAfterCapture, repeated);
+        let unproven = trouble.unproven_losses;
+        trouble.lost_after = trouble.lost_after.saturating_sub(unproven);
+        trouble.proofs.drop_last(Event::LostAfterCapture, unproven);
         let unproven = trouble.unproven_duplicates;
         trouble.duplicate_requests = trouble.duplicate_requests.saturating_sub(unproven);
     }
@@ -231,12 +238,16 @@ fn direction(
     if let Some(rates) = rates {
         add_rates(&mut report, &rates);
     }
+    report.loss = Some(Loss::default());
     if let Some(times) = this.times {
         add_times(&mut report, *times);
     }
     if let Some(mut trouble) = this.trouble {
         settle(&mut trouble, service == Service::Uc, requests_lost);
         add_trouble(&mut report, *trouble, is_mirrored);
+    }
+    if report.packets == 0 || is_datagram(service) {
+        report.loss = None;
     }
     let [_, _, _, ce] = report.ecn.data;
     report.ecn_ce = ce.saturating_add(report.ecn.ack_ce).saturating_add(report.ecn.cnp_ce);
@@ -269,12 +280,12 @@ fn add_trouble(report: &mut DirectionReport, trouble: Trouble, is_mirrored: bool
     report.out_of_order_packets = trouble.out_of_order;
     report.max_reorder_depth = u64::from(trouble.max_reorder_depth);
     report.reordered_after_capture = trouble.reordered_after;
-    report.loss = Loss {
+    report.loss = Some(Loss {
         before_capture: trouble.lost_before.saturating_add(trouble.lost_again),
         after_capture: trouble.lost_after,
         not_captured: trouble.not_captured,
         unknown: trouble.lost_somewhere,
-    };
+    });
     report.missing_psns = trouble
         .lost_before
         .saturating_add(trouble.not_captured)
@@ -328,6 +339,10 @@ fn settle(trouble: &mut Trouble, is_uc: bool, requests_lost: bool) {
         } else {
             trouble.lost_somewhere = trouble.lost_somewhere.saturating_add(len);
         }
+    }
+    for hole in trouble.skipped.drain().filter(|hole| hole.asked_for) {
+        trouble.lost_again = trouble.lost_again.saturating_add(1);
+        proofs.push((Event::LostBeforeCapture, hole.frame));
     }
     // The requester did not ask for these responses again: it has them.
     for hole in trouble.response_holes.drain().filter(|hole| hole.is_sure) {

@@ -171,11 +171,12 @@ impl Proofs {
     }
 
     /// Takes back the last few of a kind.
-    pub(super) fn drop_last(&mut self, event: Event, count: u32) {
+    pub(super) fn drop_last(&mut self, event: Event, count: u64) {
         for _ in 0..count {
-            if let Some(at) = self.list.iter().rposition(|proof| proof.event == event) {
-                self.list.remove(at);
-            }
+            let Some(at) = self.list.iter().rposition(|proof| proof.event == event) else {
+                return;
+            };
+            self.list.remove(at);
         }
     }
 

@@ -247,14 +247,18 @@ pub struct Naks {
     pub other: u64,
 }
 
-/// Where packets of one direction were lost, in packets.
+/// Where packets of one direction were lost, in packets, as far as the capture tells.
+///
+/// What was lost behind another loss and is sent again together with it does not show, nor does an
+/// acknowledgement that a later one makes good for: there may have been more.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct Loss {
     /// Between the sender and the capture point: missing at the capture, and sent again. Packets
     /// that were lost once more when they were sent again are counted again, where that shows.
     pub before_capture: u64,
     /// Between the capture point and the receiver: captured, and asked for or sent again. One for
-    /// each NAK and each timeout: what was lost behind the first of them does not show.
+    /// each NAK and each timeout. After a timeout it may have been the answer of the receiver that
+    /// was lost before it came to the capture point.
     pub after_capture: u64,
     /// By the capture only: the receiver had them.
     pub not_captured: u64,
@@ -306,8 +310,10 @@ pub struct DirectionReport {
     pub reordered_after_capture: u64,
     /// Packets whose original is missing at the capture: lost before it, or not captured.
     pub missing_psns: u64,
-    /// Where packets were lost.
-    pub loss: Loss,
+    /// Where packets were lost. `None` when nothing can tell: nothing of this direction was
+    /// captured, or it is datagrams, whose PSNs count those to all peers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss: Option<Loss>,
     /// Beginnings of retransmissions.
     pub retransmissions: Retransmissions,
     /// NAKs that went this way.

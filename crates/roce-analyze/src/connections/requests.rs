@@ -228,6 +228,9 @@ fn expect_answer(this: &mut Direction, seen: &Seen, span: u32, arrives: bool, is
 /// A request with a PSN that was passed over or seen before.
 #[cold]
 fn old_request(this: &mut Direction, back: &mut Direction, seen: &Seen, span: u32) {
+    if is_late_beginning(this, seen) {
+        this.begin_earlier(seen, false);
+    }
     let hole = this.trouble().request_holes.at(seen.psn).copied();
     let is_first = hole.is_some();
     let mut is_resent = false;
@@ -253,9 +256,20 @@ fn old_request(this: &mut Direction, back: &mut Direction, seen: &Seen, span: u3
             }
             return;
         }
+        None if this.has(flag::IN_ROUND) && this.was_sent_before(seen) == Some(true) => {
+            // Part of a retransmission, and overtaken by the rest of it.
+            let depth = this.round.distance_from(seen.psn);
+            this.note_late(seen, u32::try_from(depth).unwrap_or(0));
+            let trouble = this.trouble();
+            trouble.retransmitted = trouble.retransmitted.saturating_add(1);
+            trouble.skipped.fill(seen.psn, span);
+        }
         None => retransmission(this, back, seen, span, false),
     }
     let executed = seen.psn.is_before(this.arrived);
+    if !executed && !is_first {
+        note_doubtful(this, seen);
+    }
     if executed && !is_first {
         let trouble = this.trouble();
         trouble.duplicate_requests = trouble.duplicate_requests.saturating_add(1);
@@ -277,6 +291,28 @@ fn old_request(this: &mut Direction, back: &mut Direction, seen: &Seen, span: u3
     if is_first {
         this.trouble().request_holes.fill(seen.psn, span);
         account(this, seen, span, is_resent);
+    }
+}
+
+/// Whether the packet should have come before the first one that was captured.
+fn is_late_beginning(this: &Direction, seen: &Seen) -> bool {
+    seen.psn.is_before(this.start)
+        && this.answered == this.start
+        && !this.has(flag::NAKED | flag::START_KNOWN)
+        && match (this.first_time, seen.time) {
+            (Some(then), Some(now)) => now.saturating_sub(then) < LATE,
+            _ => true,
+        }
+}
+
+/// What is sent again after a timeout may have been executed before.
+fn note_doubtful(this: &mut Direction, seen: &Seen) {
+    let trouble = this.trouble();
+    if trouble.doubt.is_some_and(|end| seen.psn.is_before(end)) {
+        if trouble.doubtful.len() >= MAX_DUPLICATES {
+            trouble.doubtful.pop_front();
+        }
+        trouble.doubtful.push_back(seen.psn);
     }
 }
 
@@ -340,11 +376,10 @@ fn retransmission(
         }
         super::rounds::begin(this, back, seen, was_lost);
         this.set(flag::IN_ROUND, true);
-        this.trouble().skipped = None;
     } else if this.round.is_before(seen.psn) {
-        let skipped = this.round;
-        this.trouble().skipped = Some(skipped);
+        this.pass_over(this.round, seen);
     }
+    this.note_lost_again(seen, span);
     this.round = seen.psn.add(span);
     let psn = seen.psn;
     for open in this.open.iter_mut().filter(|open| psn.is_before(open.end)) {

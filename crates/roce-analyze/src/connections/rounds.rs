@@ -6,17 +6,26 @@ use super::direction::{Direction, flag};
 use super::holes::Hole;
 use super::proof::Event;
 use super::seen::Seen;
-use super::trouble::OpenNak;
+use super::trouble::{Head, OpenNak};
+use super::waiting::Pending;
 
 /// A retransmission begins with `seen`; `was_lost` says that its original is missing at the
 /// capture, so that the place of the loss is known.
 pub(super) fn begin(this: &mut Direction, back: &mut Direction, seen: &Seen, was_lost: bool) {
     let psn = seen.psn;
+    let arrived = this.arrived;
     let trouble = this.trouble();
     trouble.tries = match trouble.tries {
         Some((last, tries)) if last == psn => Some((psn, tries.saturating_add(1))),
-        _ => Some((psn, 2)),
+        _ => {
+            trouble.is_alive = false;
+            Some((psn, 2))
+        }
     };
+    // That an answer was lost once more shows only when there was one once more.
+    let wants_data = seen.kind.has_data_response();
+    let last = trouble.head.replace(Head { psn, arrived, wants_data, is_answered: false });
+    let has_answer = last.is_none_or(|last| last.psn != psn || last.is_answered);
     let rnr = trouble.rnr.take();
     let nak = take_nak(&mut trouble.open_naks, psn);
     if let Some((_, since)) = rnr {
@@ -29,9 +38,9 @@ pub(super) fn begin(this: &mut Direction, back: &mut Direction, seen: &Seen, was
         trouble.rounds_nak = trouble.rounds_nak.saturating_add(1);
         trouble.proofs.note(Event::RetransmittedOnNak, seen.frame);
     } else if was_answered_past(this, back, seen) {
-        on_gap(this, back, seen);
+        on_gap(this, back, seen, has_answer);
     } else {
-        on_timeout(this, back, seen, was_lost);
+        on_timeout(this, back, seen, (was_lost, has_answer));
     }
     note_lost_head(this, seen, rnr.map(|(psn, _)| psn).or(nak));
     // What was asked for before comes again, in order, behind this request.
@@ -61,18 +70,23 @@ fn was_answered_past(this: &Direction, back: &Direction, seen: &Seen) -> bool {
     hole || after.is_before(this.answered) || after.is_before(this.responded)
 }
 
-fn on_gap(this: &mut Direction, back: &mut Direction, seen: &Seen) {
+fn on_gap(this: &mut Direction, back: &mut Direction, seen: &Seen, has_answer: bool) {
     let trouble = this.trouble();
     trouble.rounds_gap = trouble.rounds_gap.saturating_add(1);
     trouble.proofs.note(Event::RetransmittedOnGap, seen.frame);
     let lost = back.trouble();
-    if lost.response_holes.at(seen.psn).is_none() {
+    if has_answer && lost.response_holes.at(seen.psn).is_none() {
         lost.lost_after = lost.lost_after.saturating_add(1);
         lost.proofs.note(Event::LostAfterCapture, seen.frame);
     }
 }
 
-fn on_timeout(this: &mut Direction, back: &mut Direction, seen: &Seen, was_lost: bool) {
+fn on_timeout(
+    this: &mut Direction,
+    back: &mut Direction,
+    seen: &Seen,
+    (was_lost, has_answer): (bool, bool),
+) {
     let trouble = this.trouble();
     trouble.rounds_timeout = trouble.rounds_timeout.saturating_add(1);
     trouble.proofs.note(Event::RetransmittedOnTimeout, seen.frame);
@@ -81,18 +95,32 @@ fn on_timeout(this: &mut Direction, back: &mut Direction, seen: &Seen, was_lost:
     }
     if seen.psn.is_before(this.answered) {
         // The capture has the answer; the requester has not.
-        let lost = back.trouble();
-        lost.lost_after = lost.lost_after.saturating_add(1);
-        lost.proofs.note(Event::LostAfterCapture, seen.frame);
+        if has_answer {
+            let lost = back.trouble();
+            lost.lost_after = lost.lost_after.saturating_add(1);
+            lost.proofs.note(Event::LostAfterCapture, seen.frame);
+        }
     } else if this.has(flag::ANSWER_DUE)
         && seen.psn.is_before(this.due)
         && seen.psn.is_before(this.arrived)
     {
         // Something here calls for an answer, and none came by: request or answer were lost on
         // the far side. What the responder has is not known then.
+        let is_begun = |p: &Pending| p.is_begun && seen.psn == p.next;
+        if this.pending.iter().any(is_begun) {
+            // The request has arrived: what is missing are responses.
+            drop_pending(this, back, seen);
+            return;
+        }
+        // As long as nothing calls for an answer again, it is the same that waits.
+        this.set(flag::ANSWER_DUE, false);
+        let end = this.arrived;
         let trouble = this.trouble();
         trouble.lost_after = trouble.lost_after.saturating_add(1);
+        trouble.unproven_losses = trouble.unproven_losses.saturating_add(1);
         trouble.proofs.note(Event::LostAfterCapture, seen.frame);
+        (trouble.doubt, trouble.is_doubt_loss) = (Some(end), true);
+        trouble.doubtful.clear();
         let certain = if seen.psn.is_before(this.answered) { this.answered } else { seen.psn };
         // Had one arrived behind a lost one, there were a NAK. So the first that is to be answered
         // did not arrive, and those before it did; unless the responder had said NAK already.
@@ -107,13 +135,32 @@ fn on_timeout(this: &mut Direction, back: &mut Direction, seen: &Seen, was_lost:
 
 /// A requester begins with what it was asked for, or with the oldest request that has no answer.
 /// If the responder still waits for that one and the capture shows a later one first, the
-/// beginning of the retransmission was lost before the capture point, too.
+/// beginning of the retransmission is missing, too.
 fn note_lost_head(this: &mut Direction, seen: &Seen, asked: Option<Psn>) {
     let first = asked.unwrap_or(this.answered);
     if this.arrived == first && first.is_before(seen.psn) {
-        let trouble = this.trouble();
-        trouble.lost_again = trouble.lost_again.saturating_add(1);
-        trouble.proofs.note(Event::LostBeforeCapture, seen.frame);
+        this.pass_over(first, seen);
+    }
+}
+
+impl Direction {
+    /// What is sent again is sent in order: from `start` up to this packet it is missing. When it
+    /// is sent once more, it was lost.
+    pub(super) fn pass_over(&mut self, start: Psn, seen: &Seen) {
+        let len = u32::try_from(seen.psn.distance_from(start)).unwrap_or(0);
+        let (frame, time) = (seen.frame, seen.time);
+        let hole =
+            Hole { start, len, frame, time, asked_for: false, is_sure: true, is_again: true };
+        self.trouble().skipped.add(hole);
+    }
+
+    /// A request is sent again that was passed over when it was sent again before.
+    pub(super) fn note_lost_again(&mut self, seen: &Seen, span: u32) {
+        let trouble = self.trouble();
+        if trouble.skipped.fill(seen.psn, span) > 0 {
+            trouble.lost_again = trouble.lost_again.saturating_add(1);
+            trouble.proofs.note(Event::LostBeforeCapture, seen.frame);
+        }
     }
 }
 
@@ -146,9 +193,12 @@ fn resolve_response_holes(back: &mut Direction, seen: &Seen) {
             lost.missed_responses.add(hole);
         }
         if !hole.is_sure {
-            // Only what the requester begins with is what it missed, for certain.
-            let is_first = hole.contains(seen.psn);
-            lost.lost_either = lost.lost_either.saturating_add(u64::from(is_first));
+            // Only what the requester begins with is what it missed, for certain. A responder that
+            // never answers it loses nothing.
+            if hole.contains(seen.psn) && lost.last_either != Some(seen.psn) {
+                lost.last_either = Some(seen.psn);
+                lost.lost_either = lost.lost_either.saturating_add(1);
+            }
             continue;
         }
         lost.lose_responses(hole.is_again, wanted);

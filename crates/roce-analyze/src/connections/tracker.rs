@@ -74,6 +74,8 @@ impl Config {
 
 /// Most series over time. One takes up to 10 kB.
 const MAX_SERIES: u32 = 16_384;
+/// Bytes of an ICRC.
+const ICRC_LEN: u32 = 4;
 /// How many hosts with a bad ICRC are told apart.
 const MAX_BAD_HOSTS: usize = 64;
 
@@ -201,6 +203,10 @@ impl Tracker {
             return;
         };
         seen.is_known_fault = fault.is_some_and(|fault| fault != IcrcFault::Unknown);
+        if fault == Some(IcrcFault::Missing) && packet.icrc.is_some() {
+            // What was taken for it is payload.
+            seen.payload = seen.payload.saturating_add(ICRC_LEN);
+        }
         seen.is_accepted_fault = fault == Some(IcrcFault::SoftRoceFlush);
         if seen.is_data()
             && let Some(ecn) = seen.ecn()

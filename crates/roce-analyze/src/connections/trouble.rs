@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use roce_wire::Psn;
 
 use super::holes::Holes;
-use super::proof::Proofs;
+use super::proof::{Event, Proofs};
 use super::timing::Durations;
 
 /// A NAK for a PSN sequence error that was not followed by a retransmission yet.
@@ -18,6 +18,17 @@ pub(super) struct OpenNak {
     pub waited_for: Psn,
     /// Whether what it asks for was acknowledged since.
     pub is_void: bool,
+}
+
+/// The first request of a retransmission.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Head {
+    pub psn: Psn,
+    /// What the responder waited for before, by what was captured.
+    pub arrived: Psn,
+    /// Whether its answer is more than an acknowledgement.
+    pub wants_data: bool,
+    pub is_answered: bool,
 }
 
 /// How many NAKs of one direction are kept.
@@ -35,8 +46,12 @@ pub(super) struct Trouble {
     pub open_naks: Vec<OpenNak>,
     /// The receiver's RNR NAK that was not followed by a retransmission yet.
     pub rnr: Option<(Psn, Option<u64>)>,
-    /// PSN and number of transmissions without an answer in between.
+    /// PSN and number of transmissions while the responder did not go on.
     pub tries: Option<(Psn, u32)>,
+    /// Whether the responder has said anything since the first of these.
+    pub is_alive: bool,
+    /// What the last retransmission began with, and whether that was answered since.
+    pub head: Option<Head>,
     /// The PSN that was RNR NAKed last, and how often in a row.
     pub rnr_tries: Option<(Psn, u32)>,
     pub wild: Option<Psn>,
@@ -44,8 +59,16 @@ pub(super) struct Trouble {
     pub unknown_span: Option<(Psn, u32)>,
     pub retransmitted: u64,
     pub duplicate_requests: u64,
-    /// Of these, those since the responder last went on.
+    /// Of these, those since the responder last said anything.
     pub unproven_duplicates: u64,
+    /// After a timeout, what may have been executed before: up to this PSN.
+    pub doubt: Option<Psn>,
+    /// What was sent again of that.
+    pub doubtful: VecDeque<Psn>,
+    /// Whether that timeout was counted as a loss behind the capture point.
+    pub is_doubt_loss: bool,
+    /// Of `lost_after`, what was counted at timeouts since the responder last said anything.
+    pub unproven_losses: u64,
     /// The newest of these, as far as they are not answered.
     pub newest_duplicates: VecDeque<Psn>,
     pub duplicate_frame_requests: u64,
@@ -58,10 +81,12 @@ pub(super) struct Trouble {
     pub lost_after: u64,
     /// Responses that were asked for again while the request before may have been lost.
     pub lost_either: u64,
+    /// The last of these.
+    pub last_either: Option<Psn>,
     /// Retransmitted packets that were lost before the capture, as far as that is proven.
     pub lost_again: u64,
-    /// What was passed over in the retransmission that goes on.
-    pub skipped: Option<Psn>,
+    /// What was passed over in retransmissions.
+    pub skipped: Holes,
     pub not_captured: u64,
     /// Missing, and it is not known where they went.
     pub lost_somewhere: u64,
@@ -96,6 +121,37 @@ impl Trouble {
     pub(super) fn lose_responses(&mut self, is_again: bool, count: u64) {
         let lost = if is_again { &mut self.lost_again } else { &mut self.lost_before };
         *lost = lost.saturating_add(count);
+    }
+
+    /// The responder has answered: it is there, and has what came before. `data` says that the
+    /// answer is more than an acknowledgement.
+    pub(super) fn note_answer(&mut self, psn: Psn, data: bool) {
+        self.is_alive = true;
+        self.unproven_duplicates = 0;
+        self.unproven_losses = 0;
+        if let Some(head) = &mut self.head {
+            let is_it =
+                if head.wants_data { data && psn == head.psn } else { !psn.is_before(head.psn) };
+            head.is_answered |= is_it;
+        }
+    }
+
+    /// An acknowledgement of `psn` says what another has said: a request came that had been
+    /// executed before. Then those were that may have been.
+    pub(super) fn convict_duplicates(&mut self, psn: Psn) {
+        let before = self.doubtful.len();
+        self.doubtful.retain(|doubtful| psn.is_before(*doubtful));
+        let convicted = before.saturating_sub(self.doubtful.len());
+        if convicted == 0 {
+            return;
+        }
+        let convicted = u64::try_from(convicted).unwrap_or(0);
+        self.duplicate_requests = self.duplicate_requests.saturating_add(convicted);
+        if self.is_doubt_loss {
+            self.is_doubt_loss = false;
+            self.lost_after = self.lost_after.saturating_sub(1);
+            self.proofs.drop_last(Event::LostAfterCapture, 1);
+        }
     }
 
     /// The responder waits for `psn`: requests from there on, taken for duplicates, are none.

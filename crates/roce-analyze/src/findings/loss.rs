@@ -14,7 +14,7 @@ pub(super) fn judge(report: &Report, found: &mut Collector) {
 }
 
 fn lost(connection: &Connection, way: &str, direction: &DirectionReport, found: &mut Collector) {
-    let loss = direction.loss;
+    let Some(loss) = direction.loss else { return };
     let cases = [
         ("packet-loss-upstream", loss.before_capture, Some(Event::LostBeforeCapture)),
         ("packet-loss-downstream", loss.after_capture, Some(Event::LostAfterCapture)),

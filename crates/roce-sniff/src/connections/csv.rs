@@ -44,27 +44,27 @@ fn direction(
         qpn(dst)
     )?;
     for number in [
-        way.packets,
-        way.bytes,
-        way.payload_bytes,
-        way.goodput_bytes,
-        way.messages.send,
-        way.messages.write,
-        way.messages.read,
-        way.messages.atomic,
-        way.retransmitted_packets,
-        way.missing_psns,
-        way.loss.before_capture,
-        way.loss.after_capture,
-        way.out_of_order_packets,
-        naks(way),
-        way.rnr_naks,
-        way.acks,
-        way.cnps,
-        way.ecn_ce,
-        way.icrc_bad,
+        Some(way.packets),
+        Some(way.bytes),
+        Some(way.payload_bytes),
+        Some(way.goodput_bytes),
+        Some(way.messages.send),
+        Some(way.messages.write),
+        Some(way.messages.read),
+        Some(way.messages.atomic),
+        Some(way.retransmitted_packets),
+        Some(way.missing_psns),
+        way.loss.map(|loss| loss.before_capture),
+        way.loss.map(|loss| loss.after_capture),
+        Some(way.out_of_order_packets),
+        Some(naks(way)),
+        Some(way.rnr_naks),
+        Some(way.acks),
+        Some(way.cnps),
+        Some(way.ecn_ce),
+        Some(way.icrc_bad),
     ] {
-        write!(out, ",{number}")?;
+        write!(out, ",{}", optional(number))?;
     }
     let times = way.completion_ns;
     let p50 = optional(times.and_then(|times| times.p50));

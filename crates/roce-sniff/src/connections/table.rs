@@ -147,12 +147,13 @@ fn direction(
         parts.push(format!("p99 {}", micros(p99)));
     }
     line(out, arrow, &parts, width)?;
+    let loss = way.loss.unwrap_or_default();
     let trouble: Vec<String> = told([
         ("sent again", way.retransmitted_packets),
-        ("lost before capture", way.loss.before_capture),
-        ("lost after capture", way.loss.after_capture),
-        ("not captured", way.loss.not_captured),
-        ("missing", way.loss.unknown),
+        ("lost before capture", loss.before_capture),
+        ("lost after capture", loss.after_capture),
+        ("not captured", loss.not_captured),
+        ("missing", loss.unknown),
         ("out of order", way.out_of_order_packets),
         ("NAK", naks(way)),
         ("RNR NAK", way.rnr_naks),
