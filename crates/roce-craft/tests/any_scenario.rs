@@ -121,6 +121,7 @@ proptest! {
         check_frames(&played);
         let connection = &played.truth.connections[0];
         prop_assert_eq!(connection.outcome, "open");
+        common::what_shows_has_happened(connection);
         for (direction, is_back) in [(&connection.a_to_b, false), (&connection.b_to_a, true)] {
             let told = direction.messages;
             let mut by_kind = BTreeMap::from([
@@ -129,7 +130,7 @@ proptest! {
             ]);
             by_kind.retain(|_, count| *count > 0);
             prop_assert_eq!(&by_kind, &messages(&random.ops, is_back));
-            let loss = direction.loss;
+            let loss = direction.lost;
             prop_assert!(direction.missing_psns <= loss.before_capture + loss.not_captured);
             prop_assert_eq!(loss.not_captured, 0);
         }

@@ -2,11 +2,12 @@
 
 use serde_json::Value;
 
-/// What is the scenario's own: its name for the connection, and that the truth is sure.
-const NOT_COMPARED: [&str; 2] = ["name", "confidence"];
+/// What is the scenario's own: its name for the connection, that the truth is sure, and losses
+/// whether or not the capture tells them.
+const NOT_COMPARED: [&str; 3] = ["name", "confidence", "lost"];
 
 /// What the truth leaves out when the capture does not tell it: then it must not be told.
-const OPTIONAL: [&str; 11] = [
+const OPTIONAL: [&str; 15] = [
     "a.qpn",
     "b.qpn",
     "a.start_psn",
@@ -14,6 +15,10 @@ const OPTIONAL: [&str; 11] = [
     "learned_from",
     "pmtu",
     "cm",
+    "cm.port",
+    "cm.reason",
+    "a_to_b.loss",
+    "b_to_a.loss",
     "a_to_b.ack_latency_ns",
     "b_to_a.ack_latency_ns",
     "a_to_b.completion_ns",
@@ -38,7 +43,7 @@ pub(super) fn compare(truth: &Value, analysis: &Value, tell: &mut Tell<'_>) {
 
 fn walk(prefix: &str, truth: &Value, analysis: &Value, tell: &mut Tell<'_>) {
     for (key, truth) in truth.as_object().into_iter().flatten() {
-        if prefix.is_empty() && NOT_COMPARED.contains(&key.as_str()) {
+        if NOT_COMPARED.contains(&key.as_str()) {
             continue;
         }
         let field = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };

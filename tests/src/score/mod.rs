@@ -2,10 +2,10 @@
 //!
 //! Every key that the truth has of a connection is compared, and a key that is unknown by the
 //! truth must be unknown to the analysis. Not compared are `name`, which is the scenario's own,
-//! and `confidence`: the truth is sure. Which end is called A is the scenario's own, too.
+//! `confidence`: the truth is sure, and `lost`: whether or not the capture tells it. Which end is
+//! called A is the scenario's own, too.
 
 mod fields;
-mod known;
 mod pairs;
 
 use std::convert::Infallible;
@@ -15,8 +15,6 @@ use roce_analyze::connections::{Config, Report, Tracker};
 use roce_craft::{Builtin, Craft, Scenario, Truth};
 use roce_wire::{Frame, Link, Ports};
 use serde_json::Value;
-
-pub use known::{KNOWN, Known};
 
 /// What was compared of one scenario.
 #[derive(Clone, Debug)]
@@ -51,9 +49,15 @@ impl Score {
     pub fn of(builtin: &Builtin) -> Self {
         let scenario = Scenario::parse(builtin.text)
             .unwrap_or_else(|error| panic!("{}: {error}", builtin.name));
-        let (truth, report) = play(&scenario);
+        Self::of_scenario(builtin.name, &scenario)
+    }
+
+    /// The same of any scenario.
+    #[must_use]
+    pub fn of_scenario(name: &'static str, scenario: &Scenario) -> Self {
+        let (truth, report) = play(scenario);
         let mut score = Self {
-            scenario: builtin.name,
+            scenario: name,
             connections: truth.connections.len(),
             exact: 0,
             off: Vec::new(),
@@ -79,11 +83,6 @@ impl Score {
             score.add(connection, "connection", (None, Some(extra)), false);
         }
         score
-    }
-
-    /// The fields that are off without a known reason.
-    pub fn unexplained(&self) -> impl Iterator<Item = &Off> {
-        self.off.iter().filter(|off| !KNOWN.iter().any(|known| known.covers(self.scenario, off)))
     }
 
     fn add(

@@ -99,7 +99,7 @@ fn describe(connection: &Connection, id: u64) -> truth::Connection {
     let shows_pmtu = [Dir::Forth, Dir::Back].iter().any(|dir| recorder.side(*dir).shows_pmtu);
     let mut cm = recorder.cm.clone();
     if let (Some(cm), Some(of)) = (&mut cm, &plan.cm) {
-        cm.port = of.port;
+        cm.port = (has_req || sent("SIDR_REQ")).then_some(of.port);
         cm.reason = (of.answer == CmAnswer::Reject).then_some(of.reason);
     }
     let end = |dir: Dir, is_told: bool, sends: u64, hears: u64| End {
@@ -133,7 +133,9 @@ fn describe(connection: &Connection, id: u64) -> truth::Connection {
 }
 
 fn direction(connection: &Connection, dir: Dir) -> Direction {
-    let mut counts = connection.recorder.direction(dir);
+    let can_tell = connection.plan.service != Service::Ud;
+    let is_silent = matches!(connection.outcome(), "retry_exceeded" | "stalled");
+    let mut counts = connection.recorder.direction(dir, can_tell, is_silent);
     // Notifications come from a port of their own.
     if has_udp(connection.plan.carrier) && counts.packets > counts.cnps {
         counts.udp_src_ports = vec![connection.identity.udp_src_port];

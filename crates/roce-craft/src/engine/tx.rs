@@ -176,10 +176,14 @@ impl Tx {
         !matches!(self.body, Body::Cm(_) | Body::Icmp(_))
     }
 
-    /// Bytes of payload, as a decoder counts them: without an ICRC the end of the payload reads as
-    /// one.
+    /// Bytes of payload, by the packet's own account: without an ICRC the end of the payload reads
+    /// as one, unless the RETH of a WRITE in one packet says better.
     pub(crate) fn payload_told(&self, lacks_icrc: bool) -> u32 {
+        let says_length = self
+            .request()
+            .is_some_and(|request| request.kind == OpKind::Write && request.place == Place::Only);
         let lacks_icrc = lacks_icrc || self.fate.malformed == Some(Malformed::NoIcrc);
+        let lacks_icrc = lacks_icrc && !says_length;
         self.payload().saturating_sub(if lacks_icrc { 4 } else { 0 })
     }
 

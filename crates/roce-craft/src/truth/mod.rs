@@ -16,13 +16,15 @@
 //!   those sent again after a timeout of which the capture has no answer: nobody can tell then
 //!   whether the request was lost or the answer, unless an acknowledgement comes that no request
 //!   asked for.
-//! - `loss` tells for every transmission that did not arrive on which side of the capture point it
-//!   was lost, whether or not that shows.
+//! - `lost` tells for every transmission that did not arrive on which side of the capture point it
+//!   was lost, whether or not that shows; `loss` counts what the capture tells of it, by the rules
+//!   in `evidence.rs`.
 //! - `completion_ns` and `ack_latency_ns` have no time of a message whose packets were not captured
 //!   in order up to its last one, as when one was lost before the capture point.
 //! - `details` lists what happened to single frames, in the order of the capture.
 
 mod detail;
+mod evidence;
 mod recorder;
 mod samples;
 mod side;
@@ -147,8 +149,9 @@ pub struct Connection {
 /// The exchange of connection management.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Cm {
-    /// RDMA_CM port of the passive end.
-    pub port: u16,
+    /// RDMA_CM port of the passive end, when the request that names it is in the capture.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
     /// Transactions of retried requests are one.
     pub retries: u64,
     /// Reason of the REJ, or status of the SIDR_REP.
@@ -212,6 +215,17 @@ pub struct Naks {
 
 /// What did not arrive, by where it was lost, in transmissions.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
+pub struct Lost {
+    /// Between sender and capture point, or corrupted there.
+    pub before_capture: u64,
+    /// Between capture point and receiver.
+    pub after_capture: u64,
+    /// It arrived; only the capture has it not.
+    pub not_captured: u64,
+}
+
+/// What the capture tells of that.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct Loss {
     /// Between sender and capture point, or corrupted there.
     pub before_capture: u64,
@@ -219,6 +233,8 @@ pub struct Loss {
     pub after_capture: u64,
     /// It arrived; only the capture has it not.
     pub not_captured: u64,
+    /// The capture has it not, and nothing tells where it went.
+    pub unknown: u64,
 }
 
 /// What one end sent.
@@ -237,7 +253,11 @@ pub struct Direction {
     pub duplicate_packets: u64,
     pub out_of_order_packets: u64,
     pub missing_psns: u64,
-    pub loss: Loss,
+    /// Absent when nothing tells: the capture has nothing of this end, or it sends datagrams,
+    /// whose PSNs count those to all peers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss: Option<Loss>,
+    pub lost: Lost,
     pub retransmissions: Retransmissions,
     pub naks: Naks,
     pub rnr_naks: u64,

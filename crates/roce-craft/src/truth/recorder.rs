@@ -66,11 +66,13 @@ impl Recorder {
         self.sides.of(dir)
     }
 
-    /// The counts of one end, complete.
-    pub(crate) fn direction(&self, dir: Dir) -> Direction {
+    /// The counts of one end, complete; `can_tell` says that its PSNs tell losses, `is_silent` that
+    /// its peer was given up.
+    pub(crate) fn direction(&self, dir: Dir, can_tell: bool, is_silent: bool) -> Direction {
         let side = self.sides.of(dir);
         let mut counts = side.counts.clone();
         counts.missing_psns = side.requests.missing().saturating_add(side.responses.missing());
+        counts.loss = (counts.packets > 0 && can_tell).then(|| side.evidence.shown(is_silent));
         counts.ack_latency_ns = side.ack_latency.percentiles();
         counts.completion_ns = side.completion.percentiles();
         counts
@@ -103,6 +105,7 @@ impl Recorder {
         if let Some(malformed) = tx.fate.malformed {
             self.detail(tx, captured, DetailKind::Malformed, details);
             if self.reject(malformed, tx.dir) {
+                self.sides.of_mut(tx.dir).evidence.miss(tx);
                 return;
             }
         }
@@ -112,6 +115,7 @@ impl Recorder {
         let side = self.sides.of_mut(tx.dir);
         let is_late = side.last_order.is_some_and(|last| tx.order < last);
         if tx.fate.corrupt || captured.icrc_bad && tx.fate.malformed.is_some() {
+            side.evidence.miss(tx);
             return;
         }
         if tx.fate.is_copy {
@@ -125,6 +129,7 @@ impl Recorder {
         } else {
             side.last_order = Some(tx.order);
         }
+        self.note_evidence(tx);
         if let Some(again) = tx.again {
             self.note_again(tx, captured, again, details);
         }
@@ -147,11 +152,34 @@ impl Recorder {
         self.remember(tx, captured.frame);
     }
 
+    /// What the packet tells of losses.
+    fn note_evidence(&mut self, tx: &Tx) {
+        let dir = tx.dir;
+        let Both { forth, back } = &mut self.sides;
+        let (side, peer) = if dir == Dir::Forth { (forth, back) } else { (back, forth) };
+        match tx.body {
+            Body::Request(_) => {
+                let begins = tx.again.is_some_and(|again| again.round > side.last_round);
+                let (answered, peer) = (side.answered, &mut peer.evidence);
+                side.evidence.request(tx, peer, answered, begins);
+            }
+            Body::Ack { syndrome, .. } if !matches!(Syndrome(syndrome).kind(), AckKind::Ack(_)) => {
+                if Syndrome(syndrome).kind() == AckKind::Nak(NakCode::PSN_SEQUENCE_ERROR) {
+                    peer.evidence.nak(tx.upsn);
+                }
+            }
+            Body::Response { .. } | Body::AtomicAck { .. } | Body::Ack { .. } => {
+                side.evidence.answer(tx, &mut peer.evidence);
+            }
+            Body::Cnp | Body::Cm(_) | Body::Icmp(_) => {}
+        }
+    }
+
     /// What is not RoCE counts apart; says whether it is such. No receiver takes it, nor what has
     /// no ICRC.
     const fn reject(&mut self, malformed: Malformed, dir: Dir) -> bool {
         if crate::engine::is_fatal(malformed) {
-            let loss = &mut self.sides.of_mut(dir).counts.loss;
+            let loss = &mut self.sides.of_mut(dir).counts.lost;
             loss.before_capture = loss.before_capture.saturating_add(1);
         }
         let count = match malformed {
@@ -193,7 +221,7 @@ impl Recorder {
 
     /// What is known of a packet by what becomes of it.
     fn note_fate(&mut self, tx: &Tx, captured: &Captured, details: &mut Details) {
-        let loss = &mut self.sides.of_mut(tx.dir).counts.loss;
+        let loss = &mut self.sides.of_mut(tx.dir).counts.lost;
         if tx.fate.corrupt {
             loss.before_capture = loss.before_capture.saturating_add(1);
         } else if tx.fate.lost_after {
@@ -222,13 +250,14 @@ impl Recorder {
         (kind, time): (DetailKind, u64),
         details: &mut Details,
     ) {
-        let loss = &mut self.sides.of_mut(tx.dir).counts.loss;
+        let loss = &mut self.sides.of_mut(tx.dir).counts.lost;
         let count = if kind == DetailKind::NotCaptured {
             &mut loss.not_captured
         } else {
             &mut loss.before_capture
         };
         *count = count.saturating_add(1);
+        self.sides.of_mut(tx.dir).evidence.miss(tx);
         details.add(Detail {
             time,
             event: kind,
@@ -300,8 +329,9 @@ impl Recorder {
         let is_whole = request.place.ends();
         let counts = &mut side.counts;
         counts.goodput_bytes = counts.goodput_bytes.saturating_add(captured.payload);
+        let payload = u32::try_from(captured.payload).unwrap_or(u32::MAX);
         let bytes = match request.kind {
-            OpKind::Send | OpKind::Write => request.payload,
+            OpKind::Send | OpKind::Write => payload,
             OpKind::Read => request.length,
             OpKind::CompareSwap | OpKind::FetchAdd | OpKind::AtomicWrite => 8,
             OpKind::Flush => 0,

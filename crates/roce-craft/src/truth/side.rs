@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::Direction;
+use super::evidence::Evidence;
 use super::samples::Samples;
 use super::stream::Stream;
 use crate::engine::{OpKind, Tx};
@@ -12,6 +13,7 @@ use crate::plan::Both;
 #[derive(Debug, Default)]
 pub(crate) struct Side {
     pub counts: Direction,
+    pub(super) evidence: Evidence,
     pub(super) requests: Stream,
     pub(super) responses: Stream,
     pub(super) last_order: Option<u64>,
@@ -87,6 +89,7 @@ impl Side {
     /// Everything before `behind` is answered.
     pub(super) fn answered(&mut self, behind: u64, time: u64) {
         self.answered = self.answered.max(behind);
+        self.evidence.answered(behind);
         while let Some(open) = self.open.front() {
             let is_answered = |open: &Open| open.end <= behind;
             let is_passed = self.open.get(1).is_some_and(is_answered);

@@ -61,3 +61,24 @@ pub fn write_pcap(path: &Path, frames: &[Held]) {
     }
     std::fs::write(path, out).unwrap();
 }
+
+/// On neither side of the capture point is more lost by what the capture tells than was lost. Of a
+/// request and its answer it cannot always tell which it was.
+pub(crate) fn what_shows_has_happened(connection: &roce_craft::truth::Connection) {
+    let (a, b) = (&connection.a_to_b, &connection.b_to_a);
+    let (told_a, told_b) = (a.loss.unwrap_or_default(), b.loss.unwrap_or_default());
+    let (lost_a, lost_b) = (a.lost, b.lost);
+    for (told, lost) in [
+        (
+            told_a.before_capture + told_b.after_capture,
+            lost_a.before_capture + lost_b.after_capture,
+        ),
+        (
+            told_a.after_capture + told_b.before_capture,
+            lost_a.after_capture + lost_b.before_capture,
+        ),
+        (told_a.not_captured + told_b.not_captured, lost_a.not_captured + lost_b.not_captured),
+    ] {
+        assert!(told <= lost, "{told_a:?} {told_b:?} of {lost_a:?} {lost_b:?}");
+    }
+}
