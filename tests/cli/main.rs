@@ -25,4 +25,5 @@ mod refusals;
 mod selection;
 mod terminal;
 mod tree;
+mod widths;
 mod writing;

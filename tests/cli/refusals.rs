@@ -32,9 +32,8 @@ fn wrong_usage() {
         "generate emacs",
     ] {
         let ended = run_line(line);
-        let said = ended.errors();
-        assert_eq!(ended.code(), Some(2), "{line}: {said}");
-        assert!(said.starts_with("error: "), "{line}: {said}");
+        let said = refusal(&ended);
+        assert!(said.contains("; try 'roce-sniff"), "{line}: {said}");
         assert!(ended.stdout.is_empty(), "{line}");
     }
 }
@@ -193,4 +192,16 @@ fn an_interface_is_not_read_with_other_sources() {
 fn a_filter_that_is_none() {
     let said = refusal(&run(&["rxe/rping_v4.pcap", "-f", "udp prot 4791"]));
     assert!(said.contains("udp prot 4791"), "{said}");
+}
+
+#[test]
+fn a_mistake_says_what_where_and_how_it_is_right() {
+    for (line, wanted) in [
+        ("packets --foo x", "roce-sniff: unexpected argument '--foo' found; "),
+        ("check --format jsn x", "a similar value exists: 'json'; try 'roce-sniff check --help'\n"),
+        ("craft", "were not provided: --output <FILE> <SCENARIO>; try 'roce-sniff craft --help'\n"),
+    ] {
+        let said = refusal(&run_line(line));
+        assert!(said.contains(wanted), "{said}");
+    }
 }

@@ -25,6 +25,7 @@ mod target;
 #[cfg(test)]
 mod test_tree;
 mod text;
+mod usage;
 mod verdict;
 
 use std::io;
@@ -46,8 +47,11 @@ fn main() -> ExitCode {
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // Help that meets a closed pipe is still help.
-            let _ = error.print();
+            match usage::mistake(&error) {
+                Some(mistake) => printer::remark(&mistake),
+                // Help that meets a closed pipe is still help.
+                None => drop(error.print()),
+            }
             return match error.kind() {
                 ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => ExitCode::SUCCESS,
                 _ => ExitCode::from(2),

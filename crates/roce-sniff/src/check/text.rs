@@ -84,7 +84,9 @@ fn shown(value: &Value) -> String {
 pub(super) fn rule(out: &mut impl Write, rule: &Rule, width: usize) -> io::Result<()> {
     let style = style(rule.severity);
     let label = severity(rule.severity);
-    writeln!(out, "{ANSWER}{}{ANSWER:#}  {style}{label}{style:#}  {}", rule.id, rule.title)?;
+    write!(out, "{ANSWER}{}{ANSWER:#}  {style}{label}{style:#}  ", rule.id)?;
+    let column = [rule.id, label].iter().fold(4, |sum: usize, part| sum.saturating_add(part.len()));
+    wrapped(out, rule.title, column, 4, width)?;
     write!(out, "    ")?;
     wrapped(out, &format!("When {}.", rule.when), 4, 4, width)?;
     write!(out, "    {DIM}")?;

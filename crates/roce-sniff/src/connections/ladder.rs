@@ -8,38 +8,47 @@ use roce_analyze::connections::{Connection, DirectionReport};
 use roce_capture::Frame as Captured;
 use roce_wire::{AckKind, Addr, Ecn, Frame, IcrcState, Link, Net, Packet, Qpn};
 
-use super::ConnectionsArgs;
 use super::table::{end, micros, version};
+use super::{ConnectionsArgs, rates};
 use crate::drive::{Sink, Took, drive};
 use crate::printer;
 use crate::source::Source;
 use crate::text::style::{ANSWER, BAD, DIM, WARN};
+use crate::text::wrap::{Line, paragraph};
 
 /// A silence of this many nanoseconds gets a line of its own.
 const GAP: u64 = 10_000_000;
 
 pub(super) fn show(source: &Source, args: &ConnectionsArgs, connection: &Connection) -> Result<()> {
     let mut out = printer::open(args.output.color);
-    writeln!(
-        out,
-        "{ANSWER}Connection {}: {} {}, {} ↔ {}, {}.{ANSWER:#}\n",
+    let width = printer::width();
+    let head = format!(
+        "Connection {}: {} {}, {} ↔ {}, {}.",
         connection.id,
         version(connection.carrier),
         connection.service,
         end(&connection.a),
         end(&connection.b),
         connection.outcome.key().replace('_', " ")
-    )?;
-    let lane = LANE;
-    writeln!(out, "{:>8} {:>12}  {:<lane$}{:>lane$}", "frame", "time", "A", "B")?;
-    let mut ladder = Ladder { connection, why: why(connection), out, start: None, last: None };
+    );
+    paragraph(&mut out, ANSWER, "", &head, width)?;
+    rates::write(&mut out, connection, width)?;
+    let lane = lane(width);
+    writeln!(out, "\n{:>8} {:>12}  {:<lane$}{:>lane$}", "frame", "time", "A", "B")?;
+    let why = why(connection);
+    let mut ladder = Ladder { connection, why, out, width, start: None, last: None };
     let trace = drive(source, &args.source, args.output.quiet, &mut ladder)?;
     ladder.out.flush()?;
     trace.settle(false)
 }
 
+/// Columns in front of the diagram: frame and time.
+const MARGIN: usize = 23;
+
 /// Columns of each half of the diagram.
-const LANE: usize = 26;
+fn lane(width: usize) -> usize {
+    (width.saturating_sub(MARGIN) / 2).clamp(20, 26)
+}
 
 /// What the engine says of single frames.
 fn why(connection: &Connection) -> BTreeMap<u64, Vec<&'static str>> {
@@ -57,6 +66,7 @@ struct Ladder<'l> {
     connection: &'l Connection,
     why: BTreeMap<u64, Vec<&'static str>>,
     out: printer::Out,
+    width: usize,
     start: Option<u64>,
     last: Option<u64>,
 }
@@ -108,25 +118,32 @@ impl Ladder<'_> {
             || "-".to_owned(),
             |ns| format!("{}.{:06}", ns / 1_000_000_000, ns / 1000 % 1_000_000),
         );
-        write!(self.out, "{:>8} {time:>12}  ", captured.number)?;
+        let margin = format!("{:>8} {time:>12}  ", captured.number);
         let text = what(packet);
-        let width = LANE.saturating_mul(2).saturating_sub(4);
-        if forth {
-            write!(self.out, "──{text:─<width$}─►")?;
-        } else {
-            write!(self.out, "◄─{text:─>width$}──")?;
-        }
-        let ce = net.traffic_class().map(Ecn::from_tos) == Some(Ecn::Ce);
-        if ce {
-            write!(self.out, " {WARN}CE{WARN:#}")?;
+        let lane = lane(self.width).saturating_mul(2).saturating_sub(4);
+        let arrow = match forth {
+            true => format!("──{text:─<lane$}─►"),
+            false => format!("◄─{text:─>lane$}──"),
+        };
+        write!(self.out, "{margin}{arrow}")?;
+        let column = margin.chars().count().saturating_add(arrow.chars().count());
+        let mut notes = Vec::new();
+        if net.traffic_class().map(Ecn::from_tos) == Some(Ecn::Ce) {
+            notes.push((WARN, "CE"));
         }
         if frame.icrc_state() == Some(IcrcState::Bad) {
-            write!(self.out, " {BAD}ICRC wrong{BAD:#}")?;
+            notes.push((BAD, "ICRC wrong"));
         }
-        for why in self.why.get(&captured.number).into_iter().flatten() {
-            write!(self.out, " {WARN}{why}{WARN:#}")?;
+        let why = self.why.get(&captured.number).into_iter().flatten();
+        notes.extend(why.map(|why| (WARN, *why)));
+        let (indent, width) = (MARGIN.saturating_add(2), self.width);
+        let mut line = Line { out: &mut self.out, column, indent, width };
+        let mut between = " ";
+        for (style, note) in notes {
+            line.put(between, style, note)?;
+            between = ", ";
         }
-        writeln!(self.out)
+        line.end()
     }
 
     /// A line for a long silence.

@@ -3,6 +3,7 @@
 mod csv;
 mod ladder;
 mod owners;
+mod rates;
 mod table;
 
 use std::io::{self, Write as _};

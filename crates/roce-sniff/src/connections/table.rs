@@ -3,19 +3,23 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
+use anstyle::Style;
 use roce_analyze::connections::{Connection, DirectionReport, End, Outcome, Owner, Report};
 use roce_wire::Carrier;
 
 use crate::text::escape::printable;
 use crate::text::number::{Bytes, Grouped, plural};
 use crate::text::style::{ANSWER, BAD, DIM, GOOD, WARN};
+use crate::text::wrap::{Line, wrapped};
 
 pub(super) fn write(out: &mut impl Write, report: &Report, width: usize) -> io::Result<()> {
     let connections = &report.connections;
-    writeln!(out, "{ANSWER}{}{ANSWER:#}", headline(connections))?;
+    write!(out, "{ANSWER}")?;
+    wrapped(out, &headline(connections), 0, 0, width)?;
+    write!(out, "{ANSWER:#}")?;
     for connection in connections {
         writeln!(out)?;
-        title(out, connection)?;
+        title(out, connection, width)?;
         direction(out, "→", &connection.a_to_b, width)?;
         direction(out, "←", &connection.b_to_a, width)?;
     }
@@ -64,29 +68,27 @@ const fn outcome_text(outcome: Outcome) -> &'static str {
     }
 }
 
-fn title(out: &mut impl Write, connection: &Connection) -> io::Result<()> {
+fn title(out: &mut impl Write, connection: &Connection, width: usize) -> io::Result<()> {
     let style = match connection.outcome {
         Outcome::Open | Outcome::Closed => GOOD,
         Outcome::Rejected | Outcome::Unanswered | Outcome::RetryExceeded | Outcome::Stalled => BAD,
         _ => DIM,
     };
-    write!(
-        out,
-        "{:>3}  {} {}  {} ↔ {}  {style}{}{style:#}",
-        connection.id,
-        version(connection.carrier),
-        connection.service,
-        end(&connection.a),
-        end(&connection.b),
-        outcome_text(connection.outcome)
-    )?;
+    let Connection { id, a, b, service, .. } = connection;
+    let head = format!("{id:>3}  {} {service}", version(connection.carrier));
+    let mut line = Line { out, column: 0, indent: 5, width };
+    line.put("", Style::new(), &head)?;
+    line.put("  ", Style::new(), &end(a))?;
+    line.put(" ", Style::new(), &format!("↔ {}", end(b)))?;
+    line.put("  ", style, outcome_text(connection.outcome))?;
     if let Some(pmtu) = connection.pmtu {
-        write!(out, "  {DIM}pmtu {pmtu}{DIM:#}")?;
+        line.put("  ", DIM, &format!("pmtu {pmtu}"))?;
     }
-    if let Some(owners) = owners(connection) {
-        write!(out, "  {DIM}{owners}{DIM:#}")?;
+    if let Some([a, b]) = owners(connection) {
+        line.put("  ", DIM, &a)?;
+        line.put(" ", DIM, &format!("↔ {b}"))?;
     }
-    writeln!(out)
+    line.end()
 }
 
 pub(super) const fn version(carrier: Carrier) -> &'static str {
@@ -104,11 +106,11 @@ pub(super) fn end(end: &End) -> String {
     }
 }
 
-/// `A ↔ B`, as far as the hosts have said who that is.
-fn owners(connection: &Connection) -> Option<String> {
+/// Who A and B are, as far as the hosts have said.
+fn owners(connection: &Connection) -> Option<[String; 2]> {
     match connection.owners.each_ref().map(Option::as_deref) {
         [None, None] => None,
-        ends => Some(ends.map(|end| end.map_or_else(|| "?".to_owned(), owner)).join(" ↔ ")),
+        ends => Some(ends.map(|end| end.map_or_else(|| "?".to_owned(), owner))),
     }
 }
 
@@ -231,6 +233,6 @@ pub(super) fn haystack(connection: &Connection) -> String {
         end(&connection.a),
         end(&connection.b),
         connection.outcome.key(),
-        owners(connection).unwrap_or_default()
+        owners(connection).unwrap_or_default().join(" ↔ ")
     )
 }

@@ -6,9 +6,10 @@ use anyhow::Result;
 use roce_host::{Interface, ModeStatus, Port, RdmaDevice, Visibility};
 
 use super::{Report, protocol, ways};
-use crate::text::layout::{Columns, paragraph};
+use crate::text::layout::Columns;
 use crate::text::number::plural;
 use crate::text::style::{ANSWER, BAD, DIM, GOOD, WARN};
+use crate::text::wrap::paragraph;
 
 pub(super) fn write(out: &mut impl Write, report: &Report, width: usize) -> Result<()> {
     paragraph(out, ANSWER, "", &headline(report), width)?;

@@ -7,8 +7,8 @@ use roce_host::{ModeStatus, Obstacle, RoceMode};
 
 use super::{Report, State};
 use crate::devices::text::gids;
-use crate::text::layout::paragraph;
 use crate::text::style::{ANSWER, DIM, WARN};
+use crate::text::wrap::paragraph;
 
 pub(super) fn write(out: &mut impl Write, report: &Report, width: usize) -> Result<()> {
     if report.dry_run {

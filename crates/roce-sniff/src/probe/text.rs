@@ -11,9 +11,9 @@ use roce_wire::{IcrcState, Version};
 use super::compatible::{rows, server};
 use super::exchange::{Answer, Outcome};
 use super::{Asked, Report, vendor};
-use crate::text::layout::paragraph;
 use crate::text::number::plural;
 use crate::text::style::{ANSWER, BAD, DIM, GOOD, WARN};
+use crate::text::wrap::paragraph;
 
 pub(super) fn write(out: &mut impl Write, report: &Report, width: usize) -> Result<()> {
     paragraph(out, ANSWER, "", &headline(report), width)?;

@@ -1,4 +1,4 @@
-//! Columns and paragraphs that stay within the width.
+//! Columns, and cells of CSV.
 
 use std::io::{self, Write};
 
@@ -53,33 +53,6 @@ impl Columns {
     }
 }
 
-/// Text broken between words, with `mark` in front of the first line and as much space in front
-/// of the others.
-pub(crate) fn paragraph(
-    out: &mut impl Write,
-    style: Style,
-    mark: &str,
-    text: &str,
-    width: usize,
-) -> io::Result<()> {
-    let indent = mark.chars().count();
-    let mut column = indent;
-    write!(out, "{style}{mark}")?;
-    for (at, word) in text.split(' ').enumerate() {
-        let len = word.chars().count();
-        if at > 0 && column.saturating_add(len).saturating_add(1) > width {
-            write!(out, "\n{:indent$}", "")?;
-            column = indent;
-        } else if at > 0 {
-            write!(out, " ")?;
-            column = column.saturating_add(1);
-        }
-        write!(out, "{word}")?;
-        column = column.saturating_add(len);
-    }
-    writeln!(out, "{style:#}")
-}
-
 /// A cell of CSV, quoted where it has to be (RFC 4180).
 pub(crate) fn csv(cell: &str) -> String {
     if cell.contains(['"', ',', '\n', '\r']) {
@@ -101,13 +74,6 @@ mod tests {
         let mut out = Vec::new();
         columns.write(&mut out).unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), " a    bb  c\n µµµ\n");
-    }
-
-    #[test]
-    fn paragraphs_break_between_words() {
-        let mut out = Vec::new();
-        paragraph(&mut out, Style::new(), " - ", "one two three", 10).unwrap();
-        assert_eq!(String::from_utf8(out).unwrap(), " - one two\n   three\n");
     }
 
     #[test]
