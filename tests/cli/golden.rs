@@ -27,7 +27,10 @@ const CASES: &[(&str, &[&str])] = &[
     ("made/mode_mismatch.pcap", &["verdict.txt"]),
     ("made/mode_mismatch_v1.pcap", &["packets-V.txt"]),
     ("made/nanoseconds.pcap", &["packets.txt"]),
-    ("made/pfc_pause.pcap", &["verdict.txt", "verdict.json", "packets.txt", "packets-V.txt"]),
+    (
+        "made/pfc_pause.pcap",
+        &["verdict.txt", "verdict.json", "packets.txt", "packets-V.txt", "packets.jsonl"],
+    ),
     ("made/qinq.pcap", &["verdict.json", "packets.txt"]),
     ("made/random_4791.pcap", &["verdict.txt"]),
     ("made/sll2.pcap", &["packets-V.txt"]),

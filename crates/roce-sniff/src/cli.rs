@@ -85,7 +85,10 @@ Examples:
   roce-sniff packets trace.pcap             a line per packet
   roce-sniff packets -V -c 1 trace.pcap     every field of the first packet
   roce-sniff packets -f 'host 10.0.0.1' eth2
-  roce-sniff packets --format json trace.pcap | jq 'select(.icrc == \"bad\")'")]
+  roce-sniff packets --format json trace.pcap | jq 'select(.icrc == \"bad\")'
+
+With --format json an object a line: packets have `version`, PFC frames `pfc`, PAUSE frames `pause`.
+What bears the port or Ethertype of RoCE and is not RoCE is not listed but counted on standard error.")]
 pub(crate) struct PacketsArgs {
     #[command(flatten)]
     pub(crate) source: SourceArgs,

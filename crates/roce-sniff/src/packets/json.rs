@@ -34,7 +34,9 @@ pub(super) fn write(buf: &mut Buf, listed: Listed<'_>) {
             carriage(&mut object, listed);
             listed_icrc(&mut object, listed);
         }
-        _ => {}
+        Content::Pfc(pfc) => fields(&mut object, "pfc", Some(*pfc)),
+        Content::Pause(pause) => fields(&mut object, "pause", Some(*pause)),
+        Content::Rejected(_) | Content::Other(_) => {}
     }
     object.close();
     buf.byte(b'\n');

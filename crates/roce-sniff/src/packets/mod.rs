@@ -33,6 +33,7 @@ pub(crate) fn run(args: &PacketsArgs) -> Result<Outcome> {
         flushes: matches!(&source, Source::Files(inputs)
             if inputs.iter().any(Input::is_stream)),
         listed: 0,
+        unlisted: 0,
         rejected: [0; Reject::ALL.len()],
     };
     if args.output.format == Format::Csv && !args.output.quiet {
@@ -63,6 +64,8 @@ struct Lister<'l> {
     line: Line,
     flushes: bool,
     listed: u64,
+    /// MAC control frames that CSV leaves out.
+    unlisted: u64,
     rejected: [u64; Reject::ALL.len()],
 }
 
@@ -71,8 +74,9 @@ impl Sink for Lister<'_> {
         let none = Took { write: false, count: false };
         match frame.content {
             Content::Other(_) => return Ok(none),
-            // Only lines of text can say what a MAC control frame says.
-            Content::Pfc(_) | Content::Pause(_) if self.args.output.format != Format::Text => {
+            // The columns of CSV have no place for what a MAC control frame says.
+            Content::Pfc(_) | Content::Pause(_) if self.args.output.format == Format::Csv => {
+                self.unlisted = self.unlisted.saturating_add(1);
                 return Ok(Took { write: true, count: false });
             }
             _ => {}
@@ -134,6 +138,10 @@ impl Lister<'_> {
                 "not RoCE though with its port or Ethertype: {frames} ({})",
                 reasons.join(", ")
             ));
+        }
+        if self.unlisted > 0 {
+            let frames = plural(self.unlisted, "PFC or PAUSE frame", "PFC and PAUSE frames");
+            remark(&format!("CSV has no columns for {frames}; --format json lists them"));
         }
         if let Some(stats) = trace.stats {
             let dropped = stats.dropped.saturating_add(stats.if_dropped);
