@@ -77,8 +77,16 @@ pub(super) fn answer(
 
 #[inline]
 fn note_answer(asked: &mut Direction, seen: &Seen, data: bool) {
+    let is_asked_for = asked.has(flag::ANSWER_DUE) && !seen.psn.is_before(asked.first_due);
     if let Some(trouble) = &mut asked.trouble {
         trouble.note_answer(seen.psn, data);
+        if !data && !is_asked_for {
+            // Responders say that of what they had before.
+            trouble.convict_duplicates(seen.psn);
+        }
+        if !seen.psn.add(1).is_before(asked.due) {
+            asked.set(flag::ANSWER_DUE, false);
+        }
     }
 }
 
@@ -161,6 +169,9 @@ fn advance_with_trouble(asked: &mut Direction, seen: &Seen, end: Psn, counts_las
     trouble.rnr.take_if(|(rnr, _)| rnr.is_before(end));
     if asked.answered.is_before(end) {
         trouble.tries = None;
+        // A second acknowledgement may still come of what is answered now.
+        let before = asked.answered;
+        trouble.doubtful.retain(|doubtful| !doubtful.is_before(before));
         trouble.newest_duplicates.retain(|duplicate| !duplicate.is_before(end));
         trouble.rnr_tries = None;
     }

@@ -134,7 +134,8 @@ fn given_up(this: &Direction, conn: &Conn, end: CaptureEnd) -> Option<Outcome> {
     let trouble = this.trouble.as_ref()?;
     let (_, tries) = trouble.tries?;
     let waits = this.has(flag::ANSWER_DUE) || trouble.rnr.is_some();
-    if !waits || tries < GIVEN_UP {
+    // Where the capture has answers, it may have been the requester that did not get them.
+    if tries < if waits { GIVEN_UP } else { MOST_TRIES } {
         return None;
     }
     if trouble.is_alive && tries > MOST_TRIES {

@@ -67,6 +67,13 @@ pub(super) fn span_of(len: u32, pmtu: u32) -> u32 {
     len.div_ceil(pmtu.max(1)).max(1)
 }
 
+/// The longest that `len` bytes are with any path MTU in room for so many packets; the shortest
+/// when there is no room for any.
+pub(super) fn longest_span(len: u32, room: u32) -> u32 {
+    let spans = SIZES.map(|size| span_of(len, size));
+    spans.into_iter().find(|span| *span <= room).unwrap_or_else(|| span_of(len, 4096))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,6 +91,12 @@ mod tests {
         assert_eq!(pmtu.bytes(), None);
         pmtu.by_span(1200, 2);
         assert_eq!((pmtu.bytes(), pmtu.span(8000)), (Some(1024), Some(8)));
+    }
+
+    #[test]
+    fn what_does_not_fit_a_span_is_a_gap() {
+        // 2806 bytes are 11, 6, 3, 2 or 1 packets.
+        assert_eq!([12, 7, 6, 1, 0].map(|room| longest_span(2806, room)), [11, 6, 6, 1, 1]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use roce_wire::{Psn, Service};
 use super::direction::{Direction, flag};
 use super::holes::Hole;
 use super::messages::{MAX_DMA_LEN, account, check_length, follow_message};
-use super::pmtu::{Pmtu, span_of};
+use super::pmtu::{Pmtu, longest_span};
 use super::proof::Event;
 use super::seen::{Kind, Place, Seen};
 use super::waiting::Pending;
@@ -85,12 +85,10 @@ fn resolve_span(this: &mut Direction, pmtu: &mut Pmtu, (psn, len): (Psn, u32), n
     if let Ok(psns) = u32::try_from(next.distance_from(psn)) {
         pmtu.by_span(len, psns);
     }
-    let known = pmtu.span(len);
-    // Between the least and the most it can be, the next request tells; it cannot be a gap.
-    let least = span_of(len, 4096);
-    let most = span_of(len, 256);
-    let told = u32::try_from(next.distance_from(psn)).unwrap_or(0).clamp(least, most);
-    read_takes(this, psn, known.unwrap_or(told));
+    // Of the spans that it may have the longest before the next request; the rest is a gap.
+    let room = u32::try_from(next.distance_from(psn)).unwrap_or(0);
+    let span = pmtu.span(len).unwrap_or_else(|| longest_span(len, room));
+    read_takes(this, psn, span);
 }
 
 /// The READ at `psn`, the last request so far, takes `span` PSNs.
@@ -180,7 +178,7 @@ fn new_request(this: &mut Direction, seen: &Seen, span: u32, gap: u32) {
             // Overtaken by a retransmission.
             this.note_late(seen, 0);
         }
-        end_round(this);
+        this.end_round(seen);
     }
     this.next = seen.psn.add(span);
     let in_order = this.arrived == seen.psn || seen.service == Service::Uc;
@@ -372,7 +370,7 @@ fn retransmission(
         && !(is_asked && this.round.is_before(seen.psn));
     if !goes_on {
         if this.has(flag::IN_ROUND) {
-            end_round(this);
+            this.end_round(seen);
         }
         super::rounds::begin(this, back, seen, was_lost);
         this.set(flag::IN_ROUND, true);
@@ -380,17 +378,12 @@ fn retransmission(
         this.pass_over(this.round, seen);
     }
     this.note_lost_again(seen, span);
+    if let Some(head) = &mut this.trouble().head {
+        head.packets = head.packets.saturating_add(1);
+    }
     this.round = seen.psn.add(span);
     let psn = seen.psn;
     for open in this.open.iter_mut().filter(|open| psn.is_before(open.end)) {
         open.is_repeated = true;
     }
-}
-
-fn end_round(this: &mut Direction) {
-    let whole = this.round == this.next;
-    let trouble = this.trouble();
-    let count = if whole { &mut trouble.go_back_n } else { &mut trouble.selective };
-    *count = count.saturating_add(1);
-    this.set(flag::IN_ROUND, false);
 }

@@ -24,7 +24,8 @@ pub(super) fn begin(this: &mut Direction, back: &mut Direction, seen: &Seen, was
     };
     // That an answer was lost once more shows only when there was one once more.
     let wants_data = seen.kind.has_data_response();
-    let last = trouble.head.replace(Head { psn, arrived, wants_data, is_answered: false });
+    let last =
+        trouble.head.replace(Head { psn, arrived, wants_data, is_answered: false, packets: 0 });
     let has_answer = last.is_none_or(|last| last.psn != psn || last.is_answered);
     let rnr = trouble.rnr.take();
     let nak = take_nak(&mut trouble.open_naks, psn);
@@ -54,7 +55,10 @@ fn take_nak(naks: &mut Vec<OpenNak>, psn: Psn) -> Option<Psn> {
         naks.drain(..=at);
         return Some(psn);
     }
-    let newest = naks.iter().rev().find(|nak| !nak.is_void).map(|nak| nak.psn);
+    // Whoever begins before what a NAK asks for, which stands for everything before that, has not
+    // heard it.
+    let is_heard = |nak: &&OpenNak| !nak.is_void && !psn.is_before(nak.psn);
+    let newest = naks.iter().rev().find(is_heard).map(|nak| nak.psn);
     naks.clear();
     newest
 }
@@ -114,12 +118,12 @@ fn on_timeout(
         }
         // As long as nothing calls for an answer again, it is the same that waits.
         this.set(flag::ANSWER_DUE, false);
-        let end = this.arrived;
+        let (end, due) = (this.arrived, this.due.sub(1));
         let trouble = this.trouble();
         trouble.lost_after = trouble.lost_after.saturating_add(1);
         trouble.unproven_losses = trouble.unproven_losses.saturating_add(1);
         trouble.proofs.note(Event::LostAfterCapture, seen.frame);
-        (trouble.doubt, trouble.is_doubt_loss) = (Some(end), true);
+        (trouble.doubt, trouble.doubt_loss) = (Some(end), Some(due));
         trouble.doubtful.clear();
         let certain = if seen.psn.is_before(this.answered) { this.answered } else { seen.psn };
         // Had one arrived behind a lost one, there were a NAK. So the first that is to be answered
@@ -147,11 +151,32 @@ impl Direction {
     /// What is sent again is sent in order: from `start` up to this packet it is missing. When it
     /// is sent once more, it was lost.
     pub(super) fn pass_over(&mut self, start: Psn, seen: &Seen) {
-        let len = u32::try_from(seen.psn.distance_from(start)).unwrap_or(0);
+        self.pass_over_to(start, seen.psn, seen);
+    }
+
+    fn pass_over_to(&mut self, start: Psn, end: Psn, seen: &Seen) {
+        let len = u32::try_from(end.distance_from(start)).unwrap_or(0);
         let (frame, time) = (seen.frame, seen.time);
         let hole =
             Hole { start, len, frame, time, asked_for: false, is_sure: true, is_again: true };
         self.trouble().skipped.add(hole);
+    }
+
+    /// The retransmission is over: the packet is not part of it.
+    pub(super) fn end_round(&mut self, seen: &Seen) {
+        self.set(flag::IN_ROUND, false);
+        let (round, next) = (self.round, self.next);
+        let trouble = self.trouble();
+        let packets = trouble.head.map_or(0, |head| head.packets);
+        // Adapters that send only what is missing send a packet at a time.
+        if round != next && packets < 2 {
+            trouble.selective = trouble.selective.saturating_add(1);
+            return;
+        }
+        trouble.go_back_n = trouble.go_back_n.saturating_add(1);
+        if !seen.psn.is_before(next) {
+            self.pass_over_to(round, next, seen);
+        }
     }
 
     /// A request is sent again that was passed over when it was sent again before.

@@ -29,6 +29,8 @@ pub(super) struct Head {
     /// Whether its answer is more than an acknowledgement.
     pub wants_data: bool,
     pub is_answered: bool,
+    /// How many packets the retransmission has so far.
+    pub packets: u32,
 }
 
 /// How many NAKs of one direction are kept.
@@ -65,8 +67,9 @@ pub(super) struct Trouble {
     pub doubt: Option<Psn>,
     /// What was sent again of that.
     pub doubtful: VecDeque<Psn>,
-    /// Whether that timeout was counted as a loss behind the capture point.
-    pub is_doubt_loss: bool,
+    /// The last request that waited then for an answer, when one was counted as lost behind the
+    /// capture point.
+    pub doubt_loss: Option<Psn>,
     /// Of `lost_after`, what was counted at timeouts since the responder last said anything.
     pub unproven_losses: u64,
     /// The newest of these, as far as they are not answered.
@@ -136,8 +139,8 @@ impl Trouble {
         }
     }
 
-    /// An acknowledgement of `psn` says what another has said: a request came that had been
-    /// executed before. Then those were that may have been.
+    /// An acknowledgement of `psn` that nothing asks for, or that says what another has said: a
+    /// request came that had been executed before. Then those were that may have been.
     pub(super) fn convict_duplicates(&mut self, psn: Psn) {
         let before = self.doubtful.len();
         self.doubtful.retain(|doubtful| psn.is_before(*doubtful));
@@ -147,8 +150,7 @@ impl Trouble {
         }
         let convicted = u64::try_from(convicted).unwrap_or(0);
         self.duplicate_requests = self.duplicate_requests.saturating_add(convicted);
-        if self.is_doubt_loss {
-            self.is_doubt_loss = false;
+        if self.doubt_loss.take_if(|due| !psn.is_before(*due)).is_some() {
             self.lost_after = self.lost_after.saturating_sub(1);
             self.proofs.drop_last(Event::LostAfterCapture, 1);
         }
