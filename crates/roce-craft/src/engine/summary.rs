@@ -107,7 +107,11 @@ fn describe(connection: &Connection, id: u64) -> truth::Connection {
         // What is sent to an end names its queue pair; of datagrams the sender's is named too.
         qpn: (is_told || hears > 0 || plan.service == Service::Ud && sends > 0)
             .then(|| *identity.qpn.of(dir)),
-        start_psn: if is_told { Some(*identity.psn.of(dir)) } else { recorder.side(dir).first_psn },
+        start_psn: if is_told {
+            Some(*identity.psn.of(dir))
+        } else {
+            recorder.side(dir).first.map(|(_, psn)| psn)
+        },
     };
     truth::Connection {
         id,

@@ -5,7 +5,8 @@
 //! out which act is whose:
 //!
 //! - **Missing, and sent again.** Requests are sent in the order of their PSNs, for the first time
-//!   and in each retransmission; so are answers. What is missing although a later one of its order
+//!   and in each retransmission, which goes on up to the last that was sent if it has more than
+//!   one; answers are sent in order, too. What is missing although a later one of its order
 //!   was captured, was lost before the capture point if it is sent once more, or asked for when the
 //!   capture ends. Of a READ that was begun to be answered the rest is missing as well.
 //! - **Missing, and never sent again.** What is acknowledged all the same was not captured; so was
@@ -16,8 +17,9 @@
 //!   request is repeated after a timeout nevertheless. Where the capture has no answer to a
 //!   captured request that calls for one, the request or its answer was lost beyond the capture
 //!   point: one lost request, as nobody can tell them apart; none at all if nothing is ever heard
-//!   from the peer again, which may as well have fallen silent. A NAK is an answer, and what it
-//!   asks for is counted already.
+//!   from the peer again, which may as well have fallen silent, or if an acknowledgement tells
+//!   that the request had come before. A NAK is an answer, and what it asks for is counted
+//!   already.
 //!
 //! What was lost behind another loss and is sent again together with it does not show, nor does an
 //! acknowledgement that a later one makes good for.
@@ -25,7 +27,7 @@
 use std::collections::BTreeSet;
 
 use super::Loss;
-use crate::engine::{Body, Cause, Tx};
+use crate::engine::{Again, Body, Cause, OpKind, Tx};
 
 /// A transmission that is not in the capture, or is of no use there.
 #[derive(Clone, Copy, Debug)]
@@ -53,12 +55,22 @@ pub(super) struct Evidence {
     /// Captured answers that were lost later: their PSNs, and whether they are more than
     /// acknowledgements.
     answers_after: BTreeSet<(u64, bool)>,
-    /// Behind the last captured request that calls for an answer.
-    due: u64,
-    /// What the last captured NAK asks for.
-    asked: Option<u64>,
+    /// Captured requests that call for an answer: the last PSN of each.
+    due: BTreeSet<u64>,
+    /// The last of those that waited at the last timeout, when that was counted as a loss.
+    doubt: Option<u64>,
+    /// What the last captured NAK or RNR NAK asks for that no retransmission followed.
+    asked: Option<(u64, Cause)>,
+    /// Whether the retransmission that begins shows that a captured NAK was lost later.
+    is_nak_unheard: bool,
+    /// What the last captured NAK asks for, until that is captured once more.
+    wanted: Option<u64>,
+    /// The retransmission that goes on, or 0, and how many packets of it are in the capture.
+    round: (u32, u64),
     /// The message whose response was captured last.
     begun: u64,
+    /// Responses at the end of a READ that are missing though it was begun to be answered.
+    ends: u64,
     /// Losses that only a timeout shows, since the peer was last heard.
     unproven: u64,
 }
@@ -68,6 +80,11 @@ const MOST: usize = 4096;
 
 fn add(count: &mut u64, more: usize) {
     *count = count.saturating_add(u64::try_from(more).unwrap_or(u64::MAX));
+}
+
+/// Whether the answer to the request is more than an acknowledgement.
+fn wants_data(tx: &Tx) -> bool {
+    tx.request().is_some_and(|request| !matches!(request.kind, OpKind::Send | OpKind::Write))
 }
 
 /// Takes out what `is_it` says; returns it.
@@ -106,13 +123,24 @@ impl Evidence {
     /// `answered` where the answers are that the capture has, and `begins` whether a round begins.
     pub(super) fn request(&mut self, tx: &Tx, peer: &mut Self, answered: u64, begins: bool) {
         let round = tx.again.map_or(0, |again| again.round);
+        let (last, packets) = &mut self.round;
+        // After more than one packet of a retransmission came, it is one of all that was sent.
+        let ends = if round == 0 && *packets > 1 { *last } else { round };
         for gone in &mut self.requests {
-            gone.is_passed |= gone.round == round && gone.upsn < tx.upsn;
+            let is_of_order = gone.round == round || gone.round == ends;
+            gone.is_passed |= is_of_order && gone.upsn < tx.upsn;
         }
+        if round != *last {
+            (*last, *packets) = (round, 0);
+        }
+        *packets = packets.saturating_add(1);
         let again = take(&mut self.requests, |gone| gone.upsn == tx.upsn);
         add(&mut self.shown.before_capture, again.iter().filter(|gone| gone.is_passed).count());
+        // What the responder is known to wait for was not in the capture since.
+        let is_missing = self.wanted.take_if(|wanted| *wanted == tx.upsn).is_some();
         if let (Some(again), true) = (tx.again, begins) {
             match again.cause {
+                Cause::Timeout if is_missing => {}
                 Cause::Timeout => self.timeout(tx, peer, answered),
                 Cause::Gap => {
                     let is_lost = peer.answers_after.remove(&(tx.upsn, true));
@@ -127,7 +155,10 @@ impl Evidence {
             peer.ask_again(tx.upsn, end);
         }
         if request.ack_req || !matches!(tx.span, 1) {
-            self.due = self.due.max(end);
+            self.due.insert(end.saturating_sub(1));
+            if self.due.len() > MOST {
+                self.due.pop_first();
+            }
         }
         if tx.fate.lost_after {
             self.requests_after.insert(tx.upsn);
@@ -139,22 +170,25 @@ impl Evidence {
 
     /// A retransmission begins because nothing was heard.
     fn timeout(&mut self, tx: &Tx, peer: &mut Self, answered: u64) {
-        let wants_data = tx.request().is_some_and(|request| {
-            !matches!(request.kind, crate::engine::OpKind::Send | crate::engine::OpKind::Write)
-        });
+        let wants_data = wants_data(tx);
         let is_answer = |(upsn, is_data): &(u64, bool)| {
             if wants_data { *is_data && *upsn == tx.upsn } else { *upsn >= tx.upsn }
         };
         if peer.answers_after.iter().any(is_answer) {
             peer.answers_after.retain(|answer| !is_answer(answer));
             add(&mut peer.shown.after_capture, 1);
+        } else if self.is_nak_unheard {
+            add(&mut peer.shown.after_capture, 1);
         } else if wants_data && peer.begun == tx.message {
             // The request has arrived: what is missing are responses.
-        } else if answered <= tx.upsn && self.due > tx.upsn && self.asked != Some(tx.upsn) {
+        } else if let Some(waits) = self.due.last().copied().filter(|due| *due >= tx.upsn)
+            && answered <= tx.upsn
+        {
+            self.doubt = Some(waits);
             add(&mut self.shown.after_capture, 1);
             self.unproven = self.unproven.saturating_add(1);
             // As long as no other is captured, it is the same that waits.
-            self.due = 0;
+            self.due.clear();
             if let Some(first) = self.requests_after.range(tx.upsn..).next().copied() {
                 self.requests_after.remove(&first);
             }
@@ -167,7 +201,10 @@ impl Evidence {
         let asked = self.responses.iter_mut().filter(|gone| (start..end).contains(&gone.upsn));
         for gone in asked {
             gone.is_asked = true;
-            gone.is_passed |= gone.message == begun;
+            if gone.message == begun && !gone.is_passed {
+                gone.is_passed = true;
+                self.ends = self.ends.saturating_add(u64::from(gone.is_first));
+            }
         }
         self.settle_responses();
     }
@@ -204,9 +241,32 @@ impl Evidence {
         peer.unproven = 0;
     }
 
+    /// The request with the reason for a round that it begins as that looks.
+    pub(super) fn as_it_looks(&mut self, tx: &Tx, answered: u64, begins: bool) -> Tx {
+        let Some(again) = tx.again.filter(|_| begins) else { return *tx };
+        // Whoever begins before what a NAK asks for, which stands for everything before that, has
+        // not heard it.
+        let (heard, unheard) = match self.asked.take() {
+            Some((upsn, cause)) if upsn <= tx.upsn => (Some(cause), false),
+            asked => (None, asked.is_some()),
+        };
+        self.is_nak_unheard = unheard;
+        // A response is missing, for later ones were captured; whether those arrived does not show.
+        let is_gap =
+            again.cause == Cause::Timeout && wants_data(tx) && answered > tx.upsn.saturating_add(1);
+        let cause = heard.unwrap_or(if is_gap { Cause::Gap } else { again.cause });
+        Tx { again: Some(Again { cause, ..again }), ..*tx }
+    }
+
+    /// The responder was not ready for `upsn`.
+    pub(super) const fn rnr_nak(&mut self, upsn: u64) {
+        self.asked = Some((upsn, Cause::Rnr));
+    }
+
     /// The responder asks for `upsn`.
     pub(super) fn nak(&mut self, upsn: u64) {
-        self.asked = Some(upsn);
+        self.asked = Some((upsn, Cause::Nak));
+        self.wanted = Some(upsn);
         let was_captured = self.requests_after.remove(&upsn);
         let mut is_missing = false;
         for gone in self.requests.iter_mut().filter(|gone| gone.upsn == upsn) {
@@ -221,9 +281,27 @@ impl Evidence {
             let had = take(&mut self.requests, |gone| gone.upsn < behind);
             add(&mut self.shown.not_captured, had.iter().filter(|gone| gone.is_first).count());
         }
+        self.due = self.due.split_off(&behind);
         while self.requests_after.first().is_some_and(|first| *first < behind) {
             self.requests_after.pop_first();
         }
+    }
+
+    /// It turns out that requests up to `upsn` had arrived when they were sent again.
+    pub(super) fn acquit(&mut self, upsn: u64) {
+        if self.doubt.take_if(|waits| *waits <= upsn).is_some() {
+            self.shown.after_capture = self.shown.after_capture.saturating_sub(1);
+        }
+    }
+
+    /// Responses that nothing came behind, and that are missing all the same.
+    pub(super) const fn missing_ends(&self) -> u64 {
+        self.ends
+    }
+
+    /// Whether this end was seen to answer the message.
+    pub(super) const fn has_begun(&self, message: u64) -> bool {
+        self.begun == message
     }
 
     /// What the capture tells in the end; `is_silent` says that the peer was given up.

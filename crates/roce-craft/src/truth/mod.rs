@@ -9,13 +9,19 @@
 //!   counts in the first three and in `icrc_bad`, and as lost before the capture point. Where a
 //!   sender makes every ICRC wrong and its peer does not care, `icrc_bad` comes on top.
 //! - `missing_psns` counts packets whose first transmission is not in the capture in good order
-//!   although a later packet of the same end is.
-//! - `retransmitted_packets` are packets that their sender had sent before, captured or not.
-//! - `retransmissions` counts rounds: what was sent again for one and the same reason.
+//!   although a later packet of the same end is, or although it is the end of a READ of which the
+//!   beginning was answered.
+//! - `retransmitted_packets` are packets that their sender had sent before, as far as it shows:
+//!   the capture has the packet from before, or a later one. The same holds for all that is told
+//!   of retransmissions.
+//! - `retransmissions` counts rounds: what was sent again for one and the same reason. What begins
+//!   with the packet that a captured NAK asks for is driven by it, even if the NAK was lost behind
+//!   the capture point and a timeout did it; what begins with a response behind which others were
+//!   captured, by a gap.
 //! - `duplicate_requests` are captured requests that the responder had executed before, without
 //!   those sent again after a timeout of which the capture has no answer: nobody can tell then
 //!   whether the request was lost or the answer, unless an acknowledgement comes that no request
-//!   asked for.
+//!   asked for, or the same one twice.
 //! - `lost` tells for every transmission that did not arrive on which side of the capture point it
 //!   was lost, whether or not that shows; `loss` counts what the capture tells of it, by the rules
 //!   in `evidence.rs`.

@@ -71,7 +71,11 @@ impl Recorder {
     pub(crate) fn direction(&self, dir: Dir, can_tell: bool, is_silent: bool) -> Direction {
         let side = self.sides.of(dir);
         let mut counts = side.counts.clone();
-        counts.missing_psns = side.requests.missing().saturating_add(side.responses.missing());
+        counts.missing_psns = side
+            .requests
+            .missing()
+            .saturating_add(side.responses.missing())
+            .saturating_add(side.evidence.missing_ends());
         counts.loss = (counts.packets > 0 && can_tell).then(|| side.evidence.shown(is_silent));
         counts.ack_latency_ns = side.ack_latency.percentiles();
         counts.completion_ns = side.completion.percentiles();
@@ -129,9 +133,14 @@ impl Recorder {
         } else {
             side.last_order = Some(tx.order);
         }
-        self.note_evidence(tx);
         if let Some(again) = tx.again {
             self.note_again(tx, captured, again, details);
+        }
+        // What the capture has for the first time looks like a first transmission.
+        let tx = &if self.is_news(tx) { Tx { again: None, ..*tx } } else { *tx };
+        let again = self.note_evidence(tx);
+        if let Some(again) = again {
+            self.count_again(tx.dir, again);
         }
         match tx.body {
             Body::Request(_) => self.request(tx, captured),
@@ -152,20 +161,24 @@ impl Recorder {
         self.remember(tx, captured.frame);
     }
 
-    /// What the packet tells of losses.
-    fn note_evidence(&mut self, tx: &Tx) {
+    /// What the packet tells of losses; why it is sent again, as it looks.
+    fn note_evidence(&mut self, tx: &Tx) -> Option<Again> {
         let dir = tx.dir;
         let Both { forth, back } = &mut self.sides;
         let (side, peer) = if dir == Dir::Forth { (forth, back) } else { (back, forth) };
         match tx.body {
             Body::Request(_) => {
                 let begins = tx.again.is_some_and(|again| again.round > side.last_round);
+                let tx = &side.evidence.as_it_looks(tx, side.answered, begins);
                 let (answered, peer) = (side.answered, &mut peer.evidence);
                 side.evidence.request(tx, peer, answered, begins);
+                return tx.again;
             }
             Body::Ack { syndrome, .. } if !matches!(Syndrome(syndrome).kind(), AckKind::Ack(_)) => {
-                if Syndrome(syndrome).kind() == AckKind::Nak(NakCode::PSN_SEQUENCE_ERROR) {
-                    peer.evidence.nak(tx.upsn);
+                match Syndrome(syndrome).kind() {
+                    AckKind::Nak(NakCode::PSN_SEQUENCE_ERROR) => peer.evidence.nak(tx.upsn),
+                    AckKind::RnrNak(_) => peer.evidence.rnr_nak(tx.upsn),
+                    _ => {}
                 }
             }
             Body::Response { .. } | Body::AtomicAck { .. } | Body::Ack { .. } => {
@@ -173,6 +186,7 @@ impl Recorder {
             }
             Body::Cnp | Body::Cm(_) | Body::Icmp(_) => {}
         }
+        tx.again
     }
 
     /// What is not RoCE counts apart; says whether it is such. No receiver takes it, nor what has
@@ -274,7 +288,11 @@ impl Recorder {
     /// The responder had executed this request before.
     pub(crate) fn duplicate_request(&mut self, tx: &Tx) {
         let answered = self.sides.of(tx.dir).answered;
-        if tx.again.is_some_and(|again| again.cause == Cause::Timeout) && tx.upsn >= answered {
+        let was_begun = self.sides.of(tx.dir.other()).evidence.has_begun(tx.message);
+        if tx.again.is_some_and(|again| again.cause == Cause::Timeout)
+            && tx.upsn >= answered
+            && !was_begun
+        {
             // Without an answer in the capture nobody knows whether the request or the answer
             // was lost. Perhaps an acknowledgement will tell.
             let side = self.sides.of_mut(tx.dir);
@@ -290,35 +308,53 @@ impl Recorder {
 
     fn note_again(&mut self, tx: &Tx, captured: &Captured, again: Again, details: &mut Details) {
         let proof = self.sides.of(tx.dir.other()).last_nak;
-        let side = self.sides.of_mut(tx.dir);
-        let counts = &mut side.counts;
-        counts.retransmitted_packets = counts.retransmitted_packets.saturating_add(1);
-        let rounds = &mut counts.retransmissions;
-        let (round, kind) = match again.cause {
-            Cause::Nak => (Some(&mut rounds.nak_driven), DetailKind::RetransmittedOnNak),
-            Cause::Timeout => {
-                (Some(&mut rounds.timeout_driven), DetailKind::RetransmittedOnTimeout)
-            }
-            Cause::Rnr => (Some(&mut rounds.rnr_driven), DetailKind::RetransmittedOnRnr),
-            Cause::Gap => (Some(&mut rounds.gap_driven), DetailKind::RetransmittedOnGap),
-            Cause::Replay => (None, DetailKind::RetransmittedResponse),
+        let kind = match again.cause {
+            Cause::Nak => DetailKind::RetransmittedOnNak,
+            Cause::Timeout => DetailKind::RetransmittedOnTimeout,
+            Cause::Rnr => DetailKind::RetransmittedOnRnr,
+            Cause::Gap => DetailKind::RetransmittedOnGap,
+            Cause::Replay => DetailKind::RetransmittedResponse,
         };
-        if let Some(round) = round
-            && again.round > side.last_round
-        {
-            side.last_round = again.round;
-            *round = round.saturating_add(1);
-        }
         let is_asked = matches!(again.cause, Cause::Nak | Cause::Rnr);
         let detail = self.detail_at(tx, captured, kind);
         let repeats_frame = self.frame_of(tx);
         details.add(Detail { repeats_frame, proof_frame: proof.filter(|_| is_asked), ..detail });
     }
 
+    /// Whether the capture has nothing of this packet, nor of a later one of its kind.
+    fn is_news(&self, tx: &Tx) -> bool {
+        let side = self.sides.of(tx.dir);
+        match tx.body {
+            Body::Request(_) => side.requests.is_ahead(tx.ordinal),
+            Body::Response { .. } | Body::AtomicAck { .. } => side.responses.is_ahead(tx.ordinal),
+            _ => false,
+        }
+    }
+
+    fn count_again(&mut self, dir: Dir, again: Again) {
+        let side = self.sides.of_mut(dir);
+        let counts = &mut side.counts;
+        counts.retransmitted_packets = counts.retransmitted_packets.saturating_add(1);
+        let rounds = &mut counts.retransmissions;
+        let round = match again.cause {
+            Cause::Nak => &mut rounds.nak_driven,
+            Cause::Timeout => &mut rounds.timeout_driven,
+            Cause::Rnr => &mut rounds.rnr_driven,
+            Cause::Gap => &mut rounds.gap_driven,
+            Cause::Replay => return,
+        };
+        if again.round > side.last_round {
+            side.last_round = again.round;
+            *round = round.saturating_add(1);
+        }
+    }
+
     fn request(&mut self, tx: &Tx, captured: &Captured) {
         let Some(request) = tx.request() else { return };
         let side = self.sides.of_mut(tx.dir);
-        side.first_psn.get_or_insert(captured.psn.get());
+        if side.first.is_none() || tx.again.is_none() {
+            side.began_with(tx.upsn, captured.psn.get());
+        }
         side.shows_pmtu |= !request.place.ends();
         if side.requests.take(tx.ordinal, tx.again.is_none()) == Seen::Again {
             for open in side.open.iter_mut().filter(|open| tx.upsn < open.end) {
@@ -387,6 +423,10 @@ impl Recorder {
             AckKind::Ack(_) | AckKind::Reserved => {
                 counts.acks = counts.acks.saturating_add(1);
                 let behind = tx.upsn.saturating_add(1);
+                let asked = self.sides.of_mut(tx.dir.other());
+                if asked.answered == behind {
+                    asked.resolve(tx.upsn);
+                }
                 self.sides.of_mut(tx.dir.other()).answered(behind, captured.time);
                 return;
             }
@@ -394,6 +434,9 @@ impl Recorder {
         *count = count.saturating_add(1);
         side.last_nak = Some(captured.frame);
         let asked = self.sides.of_mut(tx.dir.other());
+        if asked.answered == 0 && asked.first.is_some() {
+            asked.began_with(tx.upsn, captured.psn.get());
+        }
         // What it refuses is the first that it has not executed.
         asked.answered = asked.answered.max(tx.upsn);
         self.detail(tx, captured, kind, details);

@@ -25,8 +25,8 @@ pub(crate) struct Side {
     pub(super) answered: u64,
     /// Requests that the responder had executed before without the capture telling it so far.
     pub(super) doubtful: VecDeque<u64>,
-    /// PSN of the first request in the capture.
-    pub first_psn: Option<u32>,
+    /// The first request in the capture, or asked for in it: counted from the start, and its PSN.
+    pub first: Option<(u64, u32)>,
     /// Whether a packet shows how long the longest payload is.
     pub shows_pmtu: bool,
     /// The frames of requests and responses by their numbers.
@@ -77,18 +77,33 @@ impl Side {
         }
     }
 
-    /// An acknowledgement that nothing in the capture asks for: up to its PSN every request had
-    /// been executed before it was sent again.
+    /// The request with this PSN was sent for the first time, or is missing.
+    pub(super) fn began_with(&mut self, upsn: u64, psn: u32) {
+        if self.first.is_none_or(|(first, _)| upsn < first) {
+            self.first = Some((upsn, psn));
+        }
+    }
+
+    /// An acknowledgement that nothing in the capture asks for, or that says what another has
+    /// said: up to its PSN every request had been executed before it was sent again.
     pub(super) fn resolve(&mut self, upsn: u64) {
         let before = self.doubtful.len();
         self.doubtful.retain(|doubtful| *doubtful > upsn);
         let told = u64::try_from(before.saturating_sub(self.doubtful.len())).unwrap_or(0);
         self.counts.duplicate_requests = self.counts.duplicate_requests.saturating_add(told);
+        if told > 0 {
+            self.evidence.acquit(upsn);
+        }
     }
 
     /// Everything before `behind` is answered.
     pub(super) fn answered(&mut self, behind: u64, time: u64) {
-        self.answered = self.answered.max(behind);
+        if self.answered < behind {
+            // A second acknowledgement may still come of what is answered now.
+            let before = self.answered;
+            self.doubtful.retain(|doubtful| *doubtful >= before);
+            self.answered = behind;
+        }
         self.evidence.answered(behind);
         while let Some(open) = self.open.front() {
             let is_answered = |open: &Open| open.end <= behind;

@@ -28,6 +28,11 @@ impl Stream {
         self.missing
     }
 
+    /// Whether neither this nor a later one was seen.
+    pub(super) fn is_ahead(&self, number: u64) -> bool {
+        self.next.is_none_or(|next| number >= next)
+    }
+
     /// Takes a packet; `is_first` says that it is the first transmission.
     pub(super) fn take(&mut self, number: u64, is_first: bool) -> Seen {
         let Some(next) = self.next else {
