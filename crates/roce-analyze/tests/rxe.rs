@@ -6,10 +6,11 @@
 
 mod common;
 
-use common::{counter, rxe};
+use common::{Record, analyze, counter, records, rxe};
 use roce_analyze::connections::{
-    Connection, DirectionReport, Event, LearnedFrom, Loss, Outcome, Report,
+    Config, Connection, DirectionReport, Event, LearnedFrom, Loss, Outcome, Report,
 };
+use roce_analyze::findings::{Policy, Severity, evaluate};
 
 /// The sum of a count over all connections, of the requester's direction.
 fn asked(report: &Report, count: impl Fn(&DirectionReport) -> u64) -> u64 {
@@ -353,4 +354,55 @@ fn congestion_marks_are_counted_by_direction() {
     assert_eq!((connection.a_to_b.ecn_ce, connection.b_to_a.ecn_ce), (34, 0));
     assert_eq!(connection.b_to_a.cnps, 0);
     assert_eq!(connection.a_to_b.frames(Event::Ce).count(), 10);
+}
+
+/// Where only one direction is captured, a REQ is without its REP. The data that follows it is its
+/// own by the UDP source port, and the RTU says that it was answered.
+#[test]
+fn a_request_is_joined_to_its_data_though_the_answer_is_missing() {
+    for name in ["rping_v4", "write_bw_cm_v4"] {
+        let records = records(&format!("rxe/{name}.pcap"));
+        let both = rxe(name);
+        let asked = both.connections.iter().find(|c| c.cm.is_some()).unwrap();
+        // IPv4 behind Ethernet.
+        let from = |record: &&Record| record.bytes[26..30] == [10, 77, 0, 1];
+        let one_way: Vec<_> = records.iter().filter(from).cloned().collect();
+        let report = analyze(&one_way, Config::default());
+        assert_eq!(report.connections.len(), both.connections.len(), "{name}");
+        let connection = report.connections.iter().find(|c| c.cm.is_some()).unwrap();
+        assert_eq!((connection.a, connection.b.qpn), (asked.a, asked.b.qpn), "{name}");
+        assert_eq!(connection.a_to_b.packets, asked.a_to_b.packets, "{name}");
+        assert_eq!(connection.b_to_a.packets, 0, "{name}");
+        assert_ne!(connection.outcome, Outcome::Unanswered, "{name}");
+        let findings = evaluate(&report, &Policy::default());
+        assert!(findings.iter().all(|finding| finding.severity != Severity::Error), "{name}");
+    }
+}
+
+/// A REQ names the PSN that the other side is to begin with, a REP that of who asked.
+#[test]
+fn the_connection_manager_tells_where_each_side_begins() {
+    let mut held = 0;
+    for name in ["rping_v4", "rping_v6", "write_bw_cm_v4", "nvme_rdma_v4", "nfs_rdma_v4"] {
+        let records = records(&format!("rxe/{name}.pcap"));
+        // The queue pair is the management's where the BTH stands, behind IPv4 or IPv6.
+        let is_cm = |record: &&Record| {
+            let at = if record.bytes[12] == 8 { 42 } else { 62 };
+            record.bytes[at + 5..at + 8] == [0, 0, 1]
+        };
+        let exchange: Vec<_> = records.iter().filter(is_cm).cloned().collect();
+        let told = analyze(&exchange, Config::default());
+        let seen = rxe(name);
+        for connection in seen.connections.iter().filter(|c| c.is_two_way()) {
+            let same = |other: &&Connection| other.a.qpn == connection.a.qpn;
+            let Some(other) = told.connections.iter().find(same) else { continue };
+            for (told, seen) in [(other.a, connection.a), (other.b, connection.b)] {
+                if let Some(psn) = seen.start_psn {
+                    assert_eq!(told.start_psn, Some(psn), "{name}");
+                    held += 1;
+                }
+            }
+        }
+    }
+    assert!(held >= 8, "{held}");
 }

@@ -105,10 +105,12 @@ impl Exchange {
         self.dreqs > 0 || self.dreps > 0 || self.rejected.is_some()
     }
 
-    /// Whether the other side has said anything.
+    /// Whether the other side has said anything, whether that was captured or not: who asked says
+    /// RTU only after a REP, and DREQ only of what was established.
     #[must_use]
     pub const fn is_answered(&self) -> bool {
-        self.reps > 0 || self.mras > 0 || self.is_refused()
+        let is_established = self.rtus > 0 || self.dreqs > 0 || self.dreps > 0;
+        self.reps > 0 || self.mras > 0 || is_established || self.is_refused()
     }
 
     /// Whether the other side refused. The side that asked says REJ as well, when it has waited in

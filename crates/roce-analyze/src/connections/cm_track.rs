@@ -87,8 +87,9 @@ impl Tracker {
         let back = key.between(src, dst).back_to_qp(ends.qpn);
         self.retire_flow(&back);
         let mut conn = self.new_exchange(cm, [None, Some(back)], ends.service, seen);
-        conn.dirs[0].start = ends.start;
-        conn.dirs[0].set(flag::START_KNOWN, true);
+        // With this PSN the other side is to begin.
+        conn.dirs[1].start = ends.start;
+        conn.dirs[1].set(flag::START_KNOWN, true);
         if let Some(bytes) = req.path_mtu().bytes() {
             conn.pmtu.agree(bytes);
         }
@@ -108,13 +109,14 @@ impl Tracker {
             if conn.dirs[0].key.is_some() {
                 return;
             }
-            conn.dirs[1].start = rep.starting_psn();
-            conn.dirs[1].set(flag::START_KNOWN, true);
+            conn.dirs[0].start = rep.starting_psn();
+            conn.dirs[0].set(flag::START_KNOWN, true);
             conn.pairing = Some((LearnedFrom::Cm, 100));
             let Some(back) = conn.dirs[1].key else { return };
             back.back_to_qp(rep.local_qpn().get())
         };
         self.retire_flow(&there);
+        self.awaited.remove(&there.hosts(), slot);
         let (table, ..) = self.parts();
         if let Some(conn) = table.get_mut(slot) {
             conn.dirs[0].key = Some(there);
@@ -149,7 +151,7 @@ impl Tracker {
     /// The end of a connection whose beginning was not captured: it is told by its queue pair.
     fn unknown_dreq(&mut self, dreq: &Dreq, key: &FlowKey, seen: &Seen) {
         let exchange = (key.src(), dreq.local_comm_id.get(), false);
-        let (table, _, cm, _) = self.parts();
+        let (table, cm, _) = self.parts();
         let Some(at) = table.find(&key.to_qp(dreq.remote_qpn().get())) else { return };
         let Some(conn) = table.get_mut(at.slot()) else { return };
         conn.is_over = true;
@@ -211,7 +213,7 @@ impl Tracker {
 
     /// An ICMP error quotes a datagram: of the REQs from there to here that nobody has answered.
     pub(super) fn note_unreachable(&mut self, error: &Unreachable, number: u64) {
-        let (table, _, cm, totals) = self.parts();
+        let (table, cm, totals) = self.parts();
         if totals.unreachable.len() < super::totals::MAX_FRAMES {
             totals.unreachable.push((error.dst, number));
         }
@@ -228,7 +230,7 @@ impl Tracker {
     }
 
     fn slot_of(&mut self, exchange: &ExchangeKey) -> Option<usize> {
-        let (table, _, cm, _) = self.parts();
+        let (table, cm, _) = self.parts();
         let (slot, id) = cm.slots.get(exchange).copied()?;
         table.get(slot).is_some_and(|conn| conn.id == id).then_some(slot)
     }
@@ -241,10 +243,9 @@ impl Tracker {
 
     /// The flow belonged to a connection that is over.
     fn retire_flow(&mut self, key: &FlowKey) {
-        let (table, unpaired, ..) = self.parts();
-        let Some(at) = table.find(key) else { return };
-        unpaired.remove(&key.hosts(), at.slot());
-        if let Some(conn) = table.remove(at.slot()) {
+        let Some(at) = self.table.find(key) else { return };
+        if let Some(conn) = self.table.remove(at.slot()) {
+            self.forget_pairing(&conn, at.slot());
             self.retire(conn);
         }
     }
@@ -271,13 +272,18 @@ impl Tracker {
                 && conn.packets() == 0
                 && let Some(conn) = table.remove(old)
             {
+                self.forget_pairing(&conn, old);
                 self.retire(conn);
             }
         }
-        let (table, _, cm, _) = self.parts();
+        let (table, cm, _) = self.parts();
         let id = conn.id;
+        let hosts = conn.dirs[1].key.map(|key| key.hosts());
         if let Some(slot) = table.add(conn) {
             cm.slots.insert(exchange, (slot, id));
+            if let Some(hosts) = hosts {
+                self.awaited.add(hosts, slot);
+            }
         }
     }
 }

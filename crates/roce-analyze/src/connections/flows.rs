@@ -60,6 +60,9 @@ impl Tracker {
 
     #[cold]
     fn try_to_pair(&mut self, at: At, seen: &Seen) -> At {
+        if let Some(asked) = self.awaited.asked(&self.table, at, seen) {
+            return self.complete_asked(at, asked);
+        }
         let Some(pair) = self.unpaired.find(&self.table, at, seen) else { return at };
         // The one that was there first keeps its number.
         let (first, second) = if pair.is_older(&self.table, at.slot()) {
@@ -84,6 +87,19 @@ impl Tracker {
             .unwrap_or_else(|| At::new(first, 0).unwrap_or(at))
     }
 
+    /// The flow at `at`, of which nothing is counted yet, is that of a connection that was asked for.
+    fn complete_asked(&mut self, at: At, asked: usize) -> At {
+        let Some(taken) = self.table.remove(at.slot()) else { return at };
+        self.forget_pairing(&taken, at.slot());
+        let Some(conn) = self.table.get_mut(asked) else { return at };
+        let Some(key) = taken.dirs[0].key else { return at };
+        conn.dirs[0].key = Some(key);
+        conn.pairing = Some((LearnedFrom::Port, 80));
+        self.awaited.remove(&key.hosts(), asked);
+        self.table.enter(asked, 0);
+        At::new(asked, 0).unwrap_or(at)
+    }
+
     /// The way back of a datagram flow.
     fn complete_datagram(&mut self, key: FlowKey, back: At) -> Option<At> {
         let conn = self.table.get_mut(back.slot())?;
@@ -100,9 +116,7 @@ impl Tracker {
         let Some(old) = self.table.remove(at.slot()) else { return };
         let keys = [old.dirs[0].key, old.dirs[1].key];
         let (service, pairing) = (old.service, old.pairing);
-        if let Some(key) = keys[0] {
-            self.unpaired.remove(&key.hosts(), at.slot());
-        }
+        self.forget_pairing(&old, at.slot());
         self.retire(old);
         self.make_room();
         let mut conn = self.new_conn(keys, service);

@@ -75,6 +75,25 @@ impl Unpaired {
         }
     }
 
+    /// The one connection that a REQ has asked for and that `seen`, the first packet of the flow at
+    /// `at`, goes to by its UDP source port: the REP, which names the queue pair, was not captured.
+    pub(super) fn asked(&self, table: &Table, at: At, seen: &Seen) -> Option<usize> {
+        let conn = table.get(at.slot())?;
+        let key = conn.dirs[0].key.filter(|_| conn.packets() == 0 && seen.kind.is_request())?;
+        let port = seen.src_port?;
+        let mut fits = self.by_hosts.get(&key.hosts())?.slots.iter().copied().filter(|slot| {
+            table.get(*slot).is_some_and(|other| {
+                let [there, back] = &other.dirs;
+                other.cm.as_ref().is_some_and(|cm| cm.predicted_src_port == Some(port))
+                    && !other.is_over
+                    && other.service == seen.service
+                    && there.key.is_none()
+                    && back.key.is_some_and(|back| back.back_to_qp(key.dest_qp()) == key)
+            })
+        });
+        fits.next().filter(|_| fits.next().is_none())
+    }
+
     /// The one flow that fits `at`, on which `seen` has just come.
     pub(super) fn find(&self, table: &Table, at: At, seen: &Seen) -> Option<Pair> {
         let conn = table.get(at.slot())?;

@@ -97,6 +97,8 @@ pub struct Tracker {
     config: Config,
     pub(super) table: Table,
     pub(super) unpaired: Unpaired,
+    /// Those that a REQ has asked for and no REP has answered.
+    pub(super) awaited: Unpaired,
     cm: CmTable,
     /// Those that are over, whose numbers may be used again.
     finished: VecDeque<Connection>,
@@ -116,6 +118,7 @@ impl Tracker {
             config,
             table: Table::default(),
             unpaired: Unpaired::default(),
+            awaited: Unpaired::default(),
             cm: CmTable::default(),
             finished: VecDeque::new(),
             totals: Totals::with_frames(if config.all_proofs {
@@ -308,7 +311,10 @@ impl Tracker {
         while self.table.len().saturating_add(self.finished.len()) >= max {
             let packets = if let Some(oldest) = self.finished.pop_front() {
                 oldest.packets()
-            } else if let Some(conn) = self.table.oldest().and_then(|s| self.table.remove(s)) {
+            } else if let Some(slot) = self.table.oldest()
+                && let Some(conn) = self.table.remove(slot)
+            {
+                self.forget_pairing(&conn, slot);
                 self.cm.forget(&conn);
                 conn.packets()
             } else {
@@ -316,6 +322,15 @@ impl Tracker {
             };
             self.evicted.connections = self.evicted.connections.saturating_add(1);
             self.evicted.packets = self.evicted.packets.saturating_add(packets);
+        }
+    }
+
+    /// The connection is not to be paired any more.
+    pub(super) fn forget_pairing(&mut self, conn: &Conn, slot: usize) {
+        let key = conn.dirs.iter().find_map(|dir| dir.key);
+        if let Some(hosts) = key.map(|key| key.hosts()).filter(|_| !conn.is_paired()) {
+            self.unpaired.remove(&hosts, slot);
+            self.awaited.remove(&hosts, slot);
         }
     }
 
@@ -355,8 +370,8 @@ impl Tracker {
         Report { connections, totals: self.totals, evicted: self.evicted, lacks_proofs, wire: None }
     }
 
-    pub(super) const fn parts(&mut self) -> (&mut Table, &mut Unpaired, &mut CmTable, &mut Totals) {
-        (&mut self.table, &mut self.unpaired, &mut self.cm, &mut self.totals)
+    pub(super) const fn parts(&mut self) -> (&mut Table, &mut CmTable, &mut Totals) {
+        (&mut self.table, &mut self.cm, &mut self.totals)
     }
 }
 

@@ -140,7 +140,8 @@ impl Writer<'_> {
             .with_initiator_depth(reads)
             .with_remote_timeout(CmTimeout(self.cm.timeout_code))
             .with_local_timeout(CmTimeout(self.cm.timeout_code))
-            .with_starting_psn(Psn::new(self.identity.psn.forth))
+            // With which the other side is to begin.
+            .with_starting_psn(Psn::new(self.identity.psn.back))
             .with_retry_count(plan.limits.retries)
             .with_rnr_retry_count(plan.limits.rnr_retries)
             .with_max_cm_retries(self.cm.retries)
@@ -155,7 +156,7 @@ impl Writer<'_> {
 
     fn rep(&self) -> Rep {
         let reads = u8::try_from(self.plan.limits.max_reads).unwrap_or(u8::MAX);
-        let psn = Psn::new(self.identity.psn.back);
+        let psn = Psn::new(self.identity.psn.forth);
         let qpn = self.identity.qpn(Dir::Back);
         let mut rep = Rep::new(self.id(Dir::Back), self.id(Dir::Forth), qpn, psn)
             .with_rnr_retry_count(self.plan.limits.rnr_retries);

@@ -102,12 +102,13 @@ fn describe(connection: &Connection, id: u64) -> truth::Connection {
         cm.port = (has_req || sent("SIDR_REQ")).then_some(of.port);
         cm.reason = (of.answer == CmAnswer::Reject).then_some(of.reason);
     }
-    let end = |dir: Dir, is_told: bool, sends: u64, hears: u64| End {
+    // Each side names its queue pair, and the PSN that the other one is to begin with.
+    let end = |dir: Dir, (is_told, has_start): (bool, bool), sends: u64, hears: u64| End {
         addr: address(connection, dir).to_string(),
         // What is sent to an end names its queue pair; of datagrams the sender's is named too.
         qpn: (is_told || hears > 0 || plan.service == Service::Ud && sends > 0)
             .then(|| *identity.qpn.of(dir)),
-        start_psn: if is_told {
+        start_psn: if has_start {
             Some(*identity.psn.of(dir))
         } else {
             recorder.side(dir).first.map(|(_, psn)| psn)
@@ -122,8 +123,8 @@ fn describe(connection: &Connection, id: u64) -> truth::Connection {
             Carrier::V2Ipv6 => "v2_ipv6",
         },
         service: connection.service_name(),
-        a: end(Dir::Forth, has_req, a_to_b.packets, b_to_a.packets),
-        b: end(Dir::Back, has_rep, b_to_a.packets, a_to_b.packets),
+        a: end(Dir::Forth, (has_req, has_rep), a_to_b.packets, b_to_a.packets),
+        b: end(Dir::Back, (has_rep, has_req), b_to_a.packets, a_to_b.packets),
         learned_from,
         confidence: 1,
         pmtu: (shows_pmtu || has_req).then_some(plan.pmtu),

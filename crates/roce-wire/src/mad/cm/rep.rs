@@ -100,7 +100,7 @@ impl Rep {
         LOCAL_EECN.of(self.ee)
     }
 
-    /// The PSN of the first packet that the sender will send.
+    /// The PSN of the first request that the other side is to send.
     #[must_use]
     pub const fn starting_psn(&self) -> Psn {
         Psn::new(STARTING_PSN.of(self.psn))

@@ -166,7 +166,7 @@ impl Req {
         FLOW_CONTROL.of(self.remote) != 0
     }
 
-    /// The PSN of the first packet that the sender will send.
+    /// The PSN of the first request that the other side is to send.
     #[must_use]
     pub const fn starting_psn(&self) -> Psn {
         Psn::new(STARTING_PSN.of(self.psn))
