@@ -44,6 +44,72 @@ const TROUBLED: [&str; 10] = [
     "duplicate_b",
 ];
 
+/// More runs: heavier loss, bursts, reordering on top, other path MTUs. Here NAKs were lost on the
+/// way back, and whole retransmissions on the way there.
+const MORE_TROUBLED: [&str; 4] = ["loss_burst_v6", "loss_heavy", "loss_reorder", "loss_zero"];
+
+#[test]
+fn each_side_counts_what_its_own_kernel_counted() {
+    for run in MORE_TROUBLED {
+        // The responder's side has what the responder had.
+        let name = &format!("{run}_b");
+        let b = rxe(name);
+        let naks = answered(&b, |d| d.naks.psn_sequence_error);
+        assert_eq!(naks, counter(name, "rxe1", "out_of_seq_request"), "{run}");
+        let duplicates = asked(&b, |d| d.duplicate_requests);
+        assert_eq!(duplicates, counter(name, "rxe1", "duplicate_request"), "{run}");
+        assert_eq!(asked(&b, |d| d.packets), counter(name, "rxe1", "rcvd_pkts"), "{run}");
+        assert_eq!(answered(&b, |d| d.packets), counter(name, "rxe1", "sent_pkts"), "{run}");
+        // The requester's side has what the requester did.
+        let name = &format!("{run}_a");
+        let a = rxe(name);
+        let begun = asked(&a, retransmissions);
+        assert_eq!(begun, counter(name, "rxe0", "completer_retry_err"), "{run}");
+        assert_eq!(asked(&a, |d| d.packets), counter(name, "rxe0", "sent_pkts"), "{run}");
+        assert_eq!(answered(&a, |d| d.packets), counter(name, "rxe0", "rcvd_pkts"), "{run}");
+        // What was lost there was lost beyond that side, and not more than was.
+        assert_eq!(asked(&a, |d| loss(d).before_capture + loss(d).unknown), 0, "{run}");
+        assert_eq!(asked(&b, |d| loss(d).after_capture + loss(d).unknown), 0, "{run}");
+        let lost = counter(name, "rxe0", "sent_pkts") - counter(name, "rxe1", "rcvd_pkts");
+        assert!(asked(&b, |d| loss(d).before_capture) <= lost, "{run}");
+        assert!(asked(&a, |d| loss(d).not_captured) + asked(&b, |d| loss(d).not_captured) == 0);
+        assert!(a.totals.is_conserved() && b.totals.is_conserved());
+    }
+}
+
+#[test]
+fn more_shows_behind_the_loss_than_before_it() {
+    // Behind it there are gaps, before it only what the ends did about the first of them.
+    for (run, seen_before, seen_behind, lost) in
+        [("loss_burst_v6", 7, 9, 13), ("loss_heavy", 15, 15, 25), ("loss_zero", 4, 7, 12)]
+    {
+        let (a, b) = (rxe(&format!("{run}_a")), rxe(&format!("{run}_b")));
+        assert_eq!(asked(&a, |d| loss(d).after_capture), seen_before, "{run}");
+        assert_eq!(asked(&b, |d| loss(d).before_capture), seen_behind, "{run}");
+        let name = &format!("{run}_a");
+        let sent = counter(name, "rxe0", "sent_pkts");
+        assert_eq!(sent - counter(name, "rxe1", "rcvd_pkts"), lost, "{run}");
+    }
+    // Half of these are late, as on the wire. On the sender's side that looks like loss.
+    let b = rxe("loss_reorder_b");
+    assert!(asked(&b, |d| d.out_of_order_packets) > 10);
+    assert_eq!(asked(&b, |d| d.missing_psns), 0);
+}
+
+#[test]
+fn a_request_that_is_repeated_for_ever_loses_no_more_answers() {
+    // Soft-RoCE answers a READ of nothing once only. When that answer is lost, the requester
+    // repeats the READ and all behind it until somebody ends it.
+    for name in ["loss_zero_a", "loss_zero_b"] {
+        let report = rxe(name);
+        let [connection] = &report.connections[..] else { panic!("{}", report.connections.len()) };
+        assert_eq!(connection.outcome, Outcome::Stalled, "{name}");
+        let lost = answered(&report, |d| loss(d).before_capture + loss(d).after_capture);
+        let by_the_kernel = counter(name, "rxe1", "sent_pkts") - counter(name, "rxe0", "rcvd_pkts");
+        assert!(lost <= by_the_kernel, "{name}: {lost} of {by_the_kernel}");
+    }
+}
+
 #[test]
 fn naks_are_those_that_the_responder_counted() {
     for name in TROUBLED.into_iter().chain(["corrupt_a", "corrupt_b", "err_rnr"]) {

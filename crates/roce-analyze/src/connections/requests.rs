@@ -13,6 +13,7 @@ use super::messages::{MAX_DMA_LEN, account, check_length, follow_message};
 use super::pmtu::{Pmtu, longest_span};
 use super::proof::Event;
 use super::seen::{Kind, Place, Seen};
+use super::trouble::MAX_REMEMBERED;
 use super::waiting::Pending;
 
 /// A PSN farther away than this has nothing to do with the stream, in PSNs.
@@ -21,9 +22,6 @@ pub(super) const WINDOW: i32 = 1 << 16;
 const LATE: u64 = 10_000_000;
 /// How far apart the two copies of one frame may be when only time tells, in nanoseconds.
 const COPY: u64 = 500_000;
-
-/// How many duplicate requests are remembered, for a NAK to tell that they are none.
-const MAX_DUPLICATES: usize = 32;
 
 /// Whether the packet belongs to what came before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -238,9 +236,7 @@ fn old_request(this: &mut Direction, back: &mut Direction, seen: &Seen, span: u3
             this.note_late(seen, depth);
         }
         Some(_) => {
-            let trouble = this.trouble();
-            trouble.lost_before = trouble.lost_before.saturating_add(1);
-            trouble.proofs.note(Event::LostBeforeCapture, seen.frame);
+            this.trouble().lose(seen.psn, false, seen.frame);
             is_resent = true;
             retransmission(this, back, seen, span, true);
         }
@@ -254,14 +250,7 @@ fn old_request(this: &mut Direction, back: &mut Direction, seen: &Seen, span: u3
             }
             return;
         }
-        None if this.has(flag::IN_ROUND) && this.was_sent_before(seen) == Some(true) => {
-            // Part of a retransmission, and overtaken by the rest of it.
-            let depth = this.round.distance_from(seen.psn);
-            this.note_late(seen, u32::try_from(depth).unwrap_or(0));
-            let trouble = this.trouble();
-            trouble.retransmitted = trouble.retransmitted.saturating_add(1);
-            trouble.skipped.fill(seen.psn, span);
-        }
+        None if this.was_sent_before(seen) == Some(true) => overtaken(this, seen, span),
         None => retransmission(this, back, seen, span, false),
     }
     let executed = seen.psn.is_before(this.arrived);
@@ -272,7 +261,7 @@ fn old_request(this: &mut Direction, back: &mut Direction, seen: &Seen, span: u3
         let trouble = this.trouble();
         trouble.duplicate_requests = trouble.duplicate_requests.saturating_add(1);
         trouble.unproven_duplicates = trouble.unproven_duplicates.saturating_add(1);
-        if trouble.newest_duplicates.len() >= MAX_DUPLICATES {
+        if trouble.newest_duplicates.len() >= MAX_REMEMBERED {
             trouble.newest_duplicates.pop_front();
         }
         trouble.newest_duplicates.push_back(seen.psn);
@@ -292,6 +281,19 @@ fn old_request(this: &mut Direction, back: &mut Direction, seen: &Seen, span: u3
     }
 }
 
+/// The packet was sent before the newest one: by a retransmission, or before that.
+fn overtaken(this: &mut Direction, seen: &Seen, span: u32) {
+    let depth = if this.has(flag::IN_ROUND) { this.round } else { this.next };
+    let depth = u32::try_from(depth.distance_from(seen.psn)).unwrap_or(0);
+    this.note_late(seen, depth);
+    let trouble = this.trouble();
+    trouble.skipped.fill(seen.psn, span);
+    // What came before it was the retransmission, when it was taken for lost.
+    if !trouble.find_lost(seen.psn) {
+        trouble.retransmitted = trouble.retransmitted.saturating_add(1);
+    }
+}
+
 /// Whether the packet should have come before the first one that was captured.
 fn is_late_beginning(this: &Direction, seen: &Seen) -> bool {
     seen.psn.is_before(this.start)
@@ -307,7 +309,7 @@ fn is_late_beginning(this: &Direction, seen: &Seen) -> bool {
 fn note_doubtful(this: &mut Direction, seen: &Seen) {
     let trouble = this.trouble();
     if trouble.doubt.is_some_and(|end| seen.psn.is_before(end)) {
-        if trouble.doubtful.len() >= MAX_DUPLICATES {
+        if trouble.doubtful.len() >= MAX_REMEMBERED {
             trouble.doubtful.pop_front();
         }
         trouble.doubtful.push_back(seen.psn);

@@ -183,8 +183,7 @@ impl Direction {
     pub(super) fn note_lost_again(&mut self, seen: &Seen, span: u32) {
         let trouble = self.trouble();
         if trouble.skipped.fill(seen.psn, span) > 0 {
-            trouble.lost_again = trouble.lost_again.saturating_add(1);
-            trouble.proofs.note(Event::LostBeforeCapture, seen.frame);
+            trouble.lose(seen.psn, true, seen.frame);
         }
     }
 }

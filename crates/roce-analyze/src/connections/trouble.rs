@@ -33,6 +33,8 @@ pub(super) struct Head {
     pub packets: u32,
 }
 
+/// How many requests are remembered of each kind, for what comes later to tell more of them.
+pub(super) const MAX_REMEMBERED: usize = 32;
 /// How many NAKs of one direction are kept.
 pub(super) const MAX_NAKS: usize = 4;
 
@@ -78,6 +80,9 @@ pub(super) struct Trouble {
     pub duplicate_frames: u64,
     pub out_of_order: u64,
     pub max_reorder_depth: u32,
+    /// The newest requests that were taken for lost before the capture point, and whether it was
+    /// when they were sent again.
+    pub newest_losses: VecDeque<(Psn, bool)>,
     /// Packets that overtook one another behind the capture point.
     pub reordered_after: u64,
     pub lost_before: u64,
@@ -120,6 +125,28 @@ pub(super) struct Trouble {
 }
 
 impl Trouble {
+    /// A request was lost before the capture point, as the packet in this frame shows.
+    pub(super) fn lose(&mut self, psn: Psn, is_again: bool, frame: u64) {
+        self.lose_responses(is_again, 1);
+        self.proofs.note(Event::LostBeforeCapture, frame);
+        if self.newest_losses.len() >= MAX_REMEMBERED {
+            self.newest_losses.pop_front();
+        }
+        self.newest_losses.push_back((psn, is_again));
+    }
+
+    /// A request that was sent long ago arrives. Says whether it was taken for lost.
+    pub(super) fn find_lost(&mut self, psn: Psn) -> bool {
+        let at = self.newest_losses.iter().position(|(lost, _)| *lost == psn);
+        let Some((_, is_again)) = at.and_then(|at| self.newest_losses.remove(at)) else {
+            return false;
+        };
+        let lost = if is_again { &mut self.lost_again } else { &mut self.lost_before };
+        *lost = lost.saturating_sub(1);
+        self.proofs.drop_last(Event::LostBeforeCapture, 1);
+        true
+    }
+
     /// Responses were lost before the capture point: what was seen before is not missing.
     pub(super) fn lose_responses(&mut self, is_again: bool, count: u64) {
         let lost = if is_again { &mut self.lost_again } else { &mut self.lost_before };
