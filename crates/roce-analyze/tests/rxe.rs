@@ -472,3 +472,48 @@ fn the_connection_manager_tells_where_each_side_begins() {
     }
     assert!(held >= 8, "{held}");
 }
+
+/// The same of a datagram service: who sends datagrams was told where to.
+#[test]
+fn a_resolution_is_not_unanswered_when_datagrams_follow() {
+    let records = records("rxe/udaddy_v4.pcap");
+    let from = |record: &&Record| record.bytes[26..30] == [10, 77, 0, 1];
+    let one_way: Vec<_> = records.iter().filter(from).cloned().collect();
+    let report = analyze(&one_way, Config::default());
+    assert!(report.connections.iter().any(|c| c.cm.as_ref().is_some_and(|cm| cm.is_sidr)));
+    assert!(report.connections.iter().all(|c| c.outcome != Outcome::Unanswered));
+}
+
+/// Linux sends from the port that it makes of the flow label in its REQ.
+#[test]
+fn source_ports_are_as_the_connection_manager_predicts() {
+    for name in ["rping_v4", "rping_v6", "write_bw_cm_v4", "nvme_rdma_v4", "nfs_rdma_v4"] {
+        let report = rxe(name);
+        let told: Vec<_> =
+            report.connections.iter().filter_map(|c| c.is_port_as_predicted()).collect();
+        assert!(!told.is_empty() && told.iter().all(|is| *is), "{name}: {told:?}");
+    }
+}
+
+/// Of a datagram service the SIDR_REP tells the Q_Key; the application sends with another.
+#[test]
+fn another_q_key_than_the_service_told_is_found() {
+    let mut records = records("rxe/udaddy_v4.pcap");
+    let judge = |records: &[Record]| evaluate(&analyze(records, no_icrc()), &Policy::default());
+    assert!(judge(&records).iter().all(|finding| finding.id != "q-key-mismatch"));
+    for record in &mut records {
+        // The DETH, behind the BTH of IPv4 frames.
+        let (q_key, dest_qp) = (54..58, 47..50);
+        if record.bytes[dest_qp] == [0, 0, 121] {
+            record.bytes[q_key].copy_from_slice(&[1, 2, 3, 4]);
+        }
+    }
+    let findings = judge(&records);
+    let found: Vec<_> = findings.iter().filter(|f| f.id == "q-key-mismatch").collect();
+    assert_eq!(found.len(), 1);
+    assert!(found[0].subject.contains("qp 0x79"), "{}", found[0].subject);
+}
+
+fn no_icrc() -> Config {
+    Config::default().with_check_icrc(false)
+}

@@ -152,6 +152,7 @@ impl Direction {
         if seen.kind.is_request() {
             if !self.has(flag::START_KNOWN) {
                 self.start = seen.psn;
+                self.q_key = seen.q_key;
                 self.set(flag::START_KNOWN, true);
             }
             self.goodput = self.goodput.saturating_add(u64::from(seen.payload));

@@ -108,6 +108,8 @@ pub(super) struct Direction {
     /// Requests whose responses with data are not all there yet.
     pub pending: PendingRequests,
     pub course: Course,
+    /// Of the first datagram.
+    pub q_key: Option<u32>,
 }
 
 /// What only connections with times need.
@@ -161,6 +163,7 @@ impl Direction {
             first_frame: 0,
             pending: PendingRequests::default(),
             course: Course::default(),
+            q_key: None,
         }
     }
 

@@ -73,7 +73,7 @@ impl Serialize for Connection {
         if self.is_mirrored {
             map.serialize_entry("mirrored", &true)?;
         }
-        entry(&mut map, "cm", self.cm.as_ref().map(|cm| Cm(cm)).as_ref())?;
+        entry(&mut map, "cm", self.cm.as_ref().map(|cm| Cm(cm, self)).as_ref())?;
         map.serialize_entry("a_to_b", &self.a_to_b)?;
         map.serialize_entry("b_to_a", &self.b_to_a)?;
         map.end()
@@ -98,7 +98,8 @@ fn entry<M: SerializeMap, T: Serialize>(
     }
 }
 
-struct Cm<'r>(&'r Exchange);
+/// An exchange, and the connection that it was about.
+struct Cm<'r>(&'r Exchange, &'r Connection);
 
 impl Serialize for Cm<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -111,6 +112,7 @@ impl Serialize for Cm<'_> {
         entry(&mut map, "application", cm.upper.as_ref())?;
         entry(&mut map, "source_port", cm.source_port.as_ref())?;
         entry(&mut map, "predicted_udp_src_port", cm.predicted_src_port.as_ref())?;
+        entry(&mut map, "is_udp_src_port_as_predicted", self.1.is_port_as_predicted().as_ref())?;
         map.serialize_entry("local_comm_id", &cm.local_comm_id)?;
         entry(&mut map, "remote_comm_id", cm.remote_comm_id.as_ref())?;
         map.serialize_entry("retries", &cm.retries())?;

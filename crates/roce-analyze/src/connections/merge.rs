@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use roce_wire::{Addr, Service};
 
-use super::report::Connection;
+use super::report::{Connection, Outcome};
 
 /// A datagram service: who asks, who serves, and the queue pair that serves.
 type Key = (Addr, Addr, u32);
@@ -42,4 +42,30 @@ pub(super) fn datagrams(connections: &mut Vec<Connection>) {
         }
     }
     connections.retain(|connection| !gone.contains(&connection.id));
+}
+
+/// Who sends datagrams to a host after asking it for a service was answered: where the answer was
+/// not captured, nothing says that there was none.
+pub(super) fn answered_unseen(connections: &mut [Connection]) {
+    let mut sent: HashMap<(Addr, Addr), u64> = HashMap::new();
+    for flow in connections.iter().filter(|c| c.service == Service::Ud && c.cm.is_none()) {
+        let ways =
+            [(flow.a.addr, flow.b.addr, &flow.a_to_b), (flow.b.addr, flow.a.addr, &flow.b_to_a)];
+        for (from, to, way) in ways {
+            if way.packets > 0 {
+                let last = sent.entry((from, to)).or_default();
+                *last = (*last).max(flow.last_frame);
+            }
+        }
+    }
+    if sent.is_empty() {
+        return;
+    }
+    for asked in connections.iter_mut().filter(|c| c.outcome == Outcome::Unanswered) {
+        let is_sidr = asked.cm.as_ref().is_some_and(|cm| cm.is_sidr);
+        let last = sent.get(&(asked.a.addr, asked.b.addr));
+        if is_sidr && last.is_some_and(|last| *last > asked.first_frame) {
+            asked.outcome = Outcome::Unknown;
+        }
+    }
 }

@@ -226,6 +226,7 @@ fn direction(
         acks: u64::from(this.acks),
         ecn: EcnReport { data, ..EcnReport::default() },
         p_key: this.p_key,
+        q_key: this.q_key,
         idle_gaps: u64::from(idle_gaps),
         max_idle_ns: Some(this.max_idle).filter(|idle| *idle > 0),
         max_in_flight_bytes: Some(u64::from(most_in_flight)).filter(|bytes| *bytes > 0),

@@ -351,6 +351,9 @@ pub struct DirectionReport {
     /// The P_Key of the first packet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p_key: Option<u16>,
+    /// The Q_Key of the first datagram.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub q_key: Option<u32>,
     /// From the last packet of a message to its acknowledgement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ack_latency_ns: Option<Percentiles>,
@@ -426,6 +429,15 @@ impl Connection {
     #[must_use]
     pub const fn packets(&self) -> u64 {
         self.a_to_b.packets.saturating_add(self.b_to_a.packets)
+    }
+
+    /// Whether the requester sends from the UDP source port that the connection manager's exchange
+    /// predicts, as Linux makes it; `None` without either.
+    #[must_use]
+    pub fn is_port_as_predicted(&self) -> Option<bool> {
+        let predicted = self.cm.as_ref()?.predicted_src_port?;
+        let seen = &self.a_to_b.udp_src_ports;
+        (!seen.is_empty()).then(|| *seen == [predicted] && !self.a_to_b.has_more_src_ports)
     }
 
     /// Whether the packets of both directions were seen.

@@ -360,6 +360,7 @@ impl Tracker {
         let mut connections: Vec<Connection> = self.finished.into();
         connections.extend(self.table.drain().map(|conn| outcome::report(conn, end)));
         merge::datagrams(&mut connections);
+        merge::answered_unseen(&mut connections);
         connections.sort_unstable_by_key(|conn| (conn.first_frame, conn.id));
         // Flows that turned out to be the other direction of a connection leave gaps.
         for (id, connection) in (1..).zip(&mut connections) {

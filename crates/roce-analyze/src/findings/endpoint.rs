@@ -13,6 +13,7 @@ pub(super) fn judge(report: &Report, policy: &Policy, found: &mut Collector) {
         not_ready(connection, policy, found);
         protocol(connection, found);
         partitions(connection, found);
+        q_key(connection, found);
     }
     one_way(report, found);
     let q_keys = &report.totals.wrong_gsi_q_key;
@@ -113,6 +114,19 @@ fn partitions(connection: &Connection, found: &mut Collector) {
         for key in [a.p_key, b.p_key].into_iter().flatten() {
             finding.list("p_keys", format!("{key:#06x}"));
         }
+    }
+}
+
+/// Whether datagrams have the Q_Key that the resolution of the service told.
+fn q_key(connection: &Connection, found: &mut Collector) {
+    let told = connection.cm.as_ref().and_then(|cm| cm.q_key);
+    if let Some((told, sent)) = told.zip(connection.a_to_b.q_key)
+        && told != sent
+        && let Some(finding) =
+            found.add("q-key-mismatch", name(connection), 1, [connection.first_frame])
+    {
+        finding.say("told", format!("{told:#010x}"));
+        finding.say("sent", format!("{sent:#010x}"));
     }
 }
 

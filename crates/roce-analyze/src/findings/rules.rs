@@ -278,10 +278,10 @@ pub const RULES: &[Rule] = &[
     Rule {
         id: "q-key-mismatch",
         severity: Error,
-        title: "management datagrams have a wrong Q_Key",
-        when: "a datagram to queue pair 1 with another Q_Key than 0x80010000",
+        title: "datagrams have a wrong Q_Key",
+        when: "a datagram to queue pair 1 with another Q_Key than 0x80010000, or to a service with another than its SIDR_REP told",
         meaning: "The receiver drops it.",
-        advice: "Report it to the maker of the sender's stack.",
+        advice: "Send with the Q_Key that the service told (ud.qkey of RDMA_CM's event); of queue pair 1, report it to the maker of the sender's stack.",
     },
     Rule {
         id: "reordering",
