@@ -8,8 +8,10 @@
 )]
 
 use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use roce_sniff_tests::command::run;
 use roce_sniff_tests::{Kept, captures, have, read};
 use roce_wire::{Layer, Net};
 
@@ -92,4 +94,68 @@ fn scapy_agrees_on_every_icrc() {
         ours.len(),
         &wrong[..wrong.len().min(20)]
     );
+}
+
+/// Packets, by capture and frame, as lines for scapy and with the ICRC that is in them.
+#[derive(Default)]
+struct Sent {
+    names: Vec<(PathBuf, u64)>,
+    lines: String,
+    icrcs: Vec<String>,
+}
+
+impl Sent {
+    /// Adds what is in a capture; `name` is what it was made of.
+    fn add(&mut self, path: &Path, name: &Path) {
+        for kept in read(path).0 {
+            let Some((line, _)) = question(&kept) else { continue };
+            let Some(icrc) = kept.parse().packet().and_then(|(_, packet)| packet.icrc) else {
+                continue;
+            };
+            self.names.push((name.to_owned(), kept.number));
+            self.lines.push_str(&line);
+            self.lines.push('\n');
+            self.icrcs.push(hex(&icrc.get().to_le_bytes()));
+        }
+    }
+
+    /// How many there are, and which have an ICRC that is wrong by scapy.
+    fn judge(self) -> (usize, Vec<(PathBuf, u64)>) {
+        let theirs = ask(self.lines);
+        assert_eq!(theirs.len(), self.icrcs.len());
+        let pairs = self.icrcs.iter().zip(&theirs).zip(self.names);
+        let wrong = pairs.filter(|((ours, theirs), _)| ours != theirs).map(|(_, name)| name);
+        (theirs.len(), wrong.collect())
+    }
+}
+
+/// Real captures keep right ICRCs whatever is done to them; those wrong before, and no others, are
+/// wrong afterwards.
+#[test]
+fn scapy_agrees_on_rewritten_captures() {
+    if !have("python3", &["-c", "from scapy.contrib.roce import BTH"]) {
+        return;
+    }
+    let mut real = Sent::default();
+    captures("rxe").iter().for_each(|(path, _)| real.add(path, path));
+    let (total, wrong) = real.judge();
+    assert!(total > 6000 && wrong.len() < total / 10, "{} of {total}", wrong.len());
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out.pcap");
+    for way in [
+        "--map-ip 10.77.0.0/24=192.0.2.0/24 --map-mac 02:00:00:77:00:01=02:aa:bb:cc:dd:01 \
+         --map-qpn 0x11=0x123456 --dscp 46 --ecn ect1 --map-r-key 0x1234=0x4321",
+        "--convert v2-ipv6 --add-vlan 5:3",
+        "--anonymize 7 --add-vxlan 99:192.0.2.1-192.0.2.2",
+    ] {
+        let mut rewritten = Sent::default();
+        for (path, _) in captures("rxe") {
+            let mut args =
+                vec!["rewrite", "-q", path.to_str().unwrap(), "-o", out.to_str().unwrap()];
+            args.extend(way.split_whitespace());
+            run(&args).well();
+            rewritten.add(&out, &path);
+        }
+        assert_eq!(rewritten.judge(), (total, wrong.clone()), "{way}");
+    }
 }

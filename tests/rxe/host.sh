@@ -1,19 +1,6 @@
 # Runs in the guest, with the rig's lib.sh read: rxe0 on veth0, rxe1 on veth1, and "ext", a host
 # without RDMA.
-checks=/out/checks.txt
-: > $checks
-# ok NAME COMMAND...: the command must succeed; its output stays in /out.
-ok() {
-    local name=$1; shift
-    if "$@" > "/out/last.txt" 2>&1; then echo "ok   $name"; else
-        echo "FAIL $name (rc $?): $*"; sed 's/^/     | /' /out/last.txt | tail -n 12
-    fi >> $checks
-}
-# rc N COMMAND...: the command's exit code must be N.
-rc() { local want=$1 got=0; shift; "$@" || got=$?; [ "$got" = "$want" ] || { echo "exit code $got"; return 1; }; }
-# says TEXT COMMAND...: the command's output must hold the text, whatever its exit code.
-says() { local text=$1; shift; { "$@" 2>&1 || true; } | tee /dev/stderr | grep -qF -- "$text"; }
-ext() { ip netns exec ext "$@"; }
+. /rig/files/checks.sh
 # Connections left on the server: anything but what listens.
 left() { ! rdma resource show cm_id | grep -v LISTEN | grep -q . && ! rdma resource show qp | grep -q 'type RC'; }
 # equal COUNTER: the wire's count in /out/beside.json is the NIC's.
