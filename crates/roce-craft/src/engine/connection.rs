@@ -3,10 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::batch::Batch;
+use super::batch::{Batch, Entry, What};
 use super::channel::Channel;
 use super::cm::{CmResult, Script};
-use super::encode::{Head, Pattern, encode};
 use super::identity::Identity;
 use super::requester::{End, Requester};
 use super::responder::Responder;
@@ -22,7 +21,10 @@ pub(crate) struct Connection {
     pub identity: Identity,
     pub recorder: Recorder,
     pub name: Option<Arc<str>>,
-    pub(super) heads: Both<Head>,
+    /// Which of the scenario's plans it follows.
+    pub(super) kind: usize,
+    /// Bytes in front of every packet.
+    pub(super) head_len: u32,
     pub(super) ends: Both<EndState>,
     pub(super) channels: Both<Channel>,
     pub(super) script: Option<Script>,
@@ -65,10 +67,18 @@ enum Next {
     Capture(Dir),
 }
 
+/// What connections that are alike have in common.
+pub(super) struct Kind<'p> {
+    /// Its place among the plans.
+    pub(super) at: usize,
+    pub(super) plan: &'p Arc<ConnectionPlan>,
+    pub(super) name: Option<Arc<str>>,
+}
+
 impl Connection {
-    pub(crate) fn new(
-        plan: &Arc<ConnectionPlan>,
-        name: Option<Arc<str>>,
+    pub(super) fn new(
+        Kind { at, plan, name }: Kind<'_>,
+        head_len: u32,
         (index, total): (u32, u64),
         seed: u64,
     ) -> Self {
@@ -82,10 +92,8 @@ impl Connection {
         };
         let tracks = plan.has_rules(Dir::Forth) || plan.has_rules(Dir::Back);
         Self {
-            heads: Both::new(
-                Head::new(plan, &identity, Dir::Forth),
-                Head::new(plan, &identity, Dir::Back),
-            ),
+            kind: at,
+            head_len,
             ends: Both::new(
                 EndState::new(plan, Dir::Forth, forth, identity.ip_id.forth),
                 EndState::new(plan, Dir::Back, back, identity.ip_id.back),
@@ -107,8 +115,7 @@ impl Connection {
     /// Plays on until enough frames have passed the capture point, or nothing more happens.
     ///
     /// Frames before `from` and behind `until` are not captured.
-    pub(crate) fn play_ahead(&mut self, pattern: &Pattern, from: u64, until: Option<u64>) {
-        self.batch.make_room();
+    pub(crate) fn play_ahead(&mut self, from: u64, until: Option<u64>) {
         while !self.batch.is_full() {
             let Some((time, next)) = self.next() else { return };
             if until.is_some_and(|until| time > until) {
@@ -116,22 +123,19 @@ impl Connection {
             }
             self.now = time;
             match next {
-                Next::Capture(dir) => self.pass(dir, pattern, time >= from),
+                Next::Capture(dir) => self.pass(dir, time >= from),
                 next => self.play(next),
             }
         }
     }
 
     /// A packet passes the capture point.
-    fn pass(&mut self, dir: Dir, pattern: &Pattern, is_on: bool) {
+    fn pass(&mut self, dir: Dir, is_on: bool) {
         let channel = self.channels.of_mut(dir);
         let Some((time, mut tx)) = channel.before.pop() else { return };
         tx.fate.captured = is_on;
         if is_on {
-            let at = self.batch.bytes_len();
-            let head = self.heads.of_mut(dir);
-            encode(&self.plan, &self.identity, head, pattern, &tx, self.batch.bytes_mut());
-            self.batch.push(time, at, tx);
+            self.batch.push(Entry { time, what: What::Frame, tx });
         }
         if tx.fate.lost_after {
             return;
@@ -173,34 +177,28 @@ impl Connection {
     /// The earliest of everything that can happen; of two at once what stands first here.
     fn next(&self) -> Option<(u64, Next)> {
         let plan = &*self.plan;
-        let mut first: Option<(u64, Next)> = None;
-        let mut offer = |time: Option<u64>, next: Next| {
-            // What waited for something else happens now, not in the past.
-            let time = time.map(|time| time.max(self.now));
-            if let Some(time) = time
-                && first.is_none_or(|(earliest, _)| time < earliest)
-            {
-                first = Some((time, next));
-            }
-        };
-        for dir in [Dir::Forth, Dir::Back] {
+        let mut first = Earliest { now: self.now, found: None };
+        let of_end = |first: &mut Earliest, dir: Dir| {
             let (end, channel) = (self.ends.of(dir), self.channels.of(dir));
-            offer(channel.after.next_time(), Next::Arrive(dir));
-            offer(end.responder.next_time(), Next::Reply(dir));
-            offer(end.requester.next_time(plan), Next::Request(dir));
-            offer(channel.before.next_time(), Next::Capture(dir));
-        }
-        for dir in [Dir::Forth, Dir::Back] {
-            offer(self.ends.of(dir).requester.deadline(), Next::Timeout(dir));
-        }
-        if let Some(script) = &self.script {
-            offer(script.steps.front().map(|step| step.time), Next::Manage);
-        }
-        if first.is_none() && self.wants_tear_down() {
+            first.offer(channel.after.next_time(), Next::Arrive(dir))
+                || first.offer(end.responder.next_time(), Next::Reply(dir))
+                || first.offer(end.requester.next_time(plan), Next::Request(dir))
+                || first.offer(channel.before.next_time(), Next::Capture(dir))
+        };
+        let deadline = |first: &mut Earliest, dir: Dir| {
+            first.offer(self.ends.of(dir).requester.deadline(), Next::Timeout(dir))
+        };
+        let step = || self.script.as_ref()?.steps.front().map(|step| step.time);
+        let _ = of_end(&mut first, Dir::Forth)
+            || of_end(&mut first, Dir::Back)
+            || deadline(&mut first, Dir::Forth)
+            || deadline(&mut first, Dir::Back)
+            || first.offer(step(), Next::Manage);
+        if first.found.is_none() && self.wants_tear_down() {
             // When all is said, after one more round trip.
             return Some((self.now.saturating_add(plan.latency.saturating_mul(2)), Next::TearDown));
         }
-        first
+        first.found
     }
 
     fn wants_tear_down(&self) -> bool {
@@ -238,6 +236,25 @@ impl Connection {
             Service::Ud => "UD",
             Service::Xrc => "XRC",
         }
+    }
+}
+
+/// The earliest of what has been offered.
+struct Earliest {
+    now: u64,
+    found: Option<(u64, Next)>,
+}
+
+impl Earliest {
+    /// Takes it if it is earlier; whether it happens at once, so that nothing can be earlier.
+    fn offer(&mut self, time: Option<u64>, next: Next) -> bool {
+        let Some(time) = time else { return false };
+        // What waited for something else happens now, not in the past.
+        let time = time.max(self.now);
+        if self.found.is_none_or(|(earliest, _)| time < earliest) {
+            self.found = Some((time, next));
+        }
+        time == self.now
     }
 }
 

@@ -5,10 +5,13 @@ use roce_wire::{
     Opcode, PKey, PacketBuilder, Psn, QKey, Qpn, RKey, Ready, Reth, Syndrome, VirtAddr, XrcEth,
 };
 
+use super::connection::Connection;
 use super::identity::{Identity, fold, from_queue_pairs, gid};
 use super::messages::{datagram, icmp};
 use super::tx::{Body, Request, Tx, wire_psn};
-use crate::plan::{Carrier, ConnectionPlan, Dir, IcrcFault, IpId, Malformed, OpKind, Service};
+use crate::plan::{
+    Both, Carrier, ConnectionPlan, Dir, IcrcFault, IpId, Malformed, OpKind, Plan, Service,
+};
 
 /// Payloads are pieces of this.
 #[derive(Debug)]
@@ -37,34 +40,65 @@ impl Pattern {
 /// DSCP 48 and ECT(0), as ConnectX marks its notifications.
 const CNP_CLASS: u8 = 48 << 2 | 2;
 
-/// The headers in front of everything that one end sends on a connection.
+/// Makes frames of packets.
 #[derive(Debug)]
-pub(crate) struct Head {
-    data: FrameBuilder<Ready>,
-    len: u32,
+pub(crate) struct Encoder {
+    pattern: Pattern,
+    /// Of each plan of the scenario.
+    heads: Vec<Both<FrameBuilder<Ready>>>,
 }
 
-impl Head {
-    pub(crate) fn new(plan: &ConnectionPlan, identity: &Identity, dir: Dir) -> Self {
-        let data = head(plan, dir, identity.udp_src_port, plan.traffic_class);
-        let empty = PacketBuilder::new(Opcode::RC_SEND_ONLY, Qpn::new(0), Psn::new(0));
-        let len = data.len(&empty).saturating_sub(empty.len());
-        Self { data, len: u32::try_from(len).unwrap_or(0) }
+impl Encoder {
+    pub(crate) fn new(plan: &Plan) -> Self {
+        let of = |plan: &ConnectionPlan, dir| head(plan, dir, 0, plan.traffic_class);
+        let heads = plan.connections.iter();
+        let heads = heads.map(|plan| Both::new(of(plan, Dir::Forth), of(plan, Dir::Back)));
+        Self { pattern: Pattern::new(plan.seed), heads: heads.collect() }
     }
 
-    /// The length of a frame, in bytes, before it is made.
-    pub(crate) fn frame_len(&self, plan: &ConnectionPlan, tx: &Tx) -> u32 {
-        let headers = tx.opcode(plan.service).info().map_or(0, |info| info.headers_len);
-        let payload = match tx.body {
-            Body::Cm(_) | Body::Icmp(_) => 256,
-            _ => tx.payload(),
-        };
-        // BTH 12 and ICRC 4.
-        self.len
-            .saturating_add(16)
-            .saturating_add(u32::from(headers))
-            .saturating_add(payload.next_multiple_of(4))
+    /// How many bytes stand in front of every packet of a connection of this kind.
+    pub(crate) fn head_len(&self, kind: usize) -> u32 {
+        let Some(heads) = self.heads.get(kind) else { return 0 };
+        let empty = PacketBuilder::new(Opcode::RC_SEND_ONLY, Qpn::new(0), Psn::new(0));
+        u32::try_from(heads.forth.len(&empty).saturating_sub(empty.len())).unwrap_or(0)
     }
+
+    /// Appends the frame of a packet of a connection to `out`.
+    pub(crate) fn encode(&mut self, connection: &Connection, tx: &Tx, out: &mut Vec<u8>) {
+        let (plan, identity) = (&*connection.plan, &connection.identity);
+        match tx.body {
+            Body::Cm(cm) => {
+                let bytes = datagram(plan, identity, tx.dir, cm.message);
+                let packet = PacketBuilder::gmp(Psn::new(cm.psn), &bytes);
+                emit(&gsi_head(plan, tx.dir), &packet, out);
+            }
+            Body::Icmp(cm) => icmp(plan, identity, tx.dir, cm, out),
+            Body::Cnp => {
+                let packet = PacketBuilder::cnp(identity.qpn(tx.dir.other()));
+                emit(&head(plan, tx.dir, 0, CNP_CLASS), &packet, out);
+            }
+            _ => {
+                let Some(heads) = self.heads.get_mut(connection.kind) else { return };
+                let head = heads.of_mut(tx.dir);
+                head.set_udp_src_port(identity.udp_src_port);
+                data_packet(plan, identity, head, &self.pattern, tx, out);
+            }
+        }
+    }
+}
+
+/// The length of a frame, in bytes, before it is made.
+pub(crate) fn frame_len(plan: &ConnectionPlan, head_len: u32, tx: &Tx) -> u32 {
+    let headers = tx.opcode(plan.service).info().map_or(0, |info| info.headers_len);
+    let payload = match tx.body {
+        Body::Cm(_) | Body::Icmp(_) => 256,
+        _ => tx.payload(),
+    };
+    // BTH 12 and ICRC 4.
+    head_len
+        .saturating_add(16)
+        .saturating_add(u32::from(headers))
+        .saturating_add(payload.next_multiple_of(4))
 }
 
 fn link(plan: &ConnectionPlan, dir: Dir) -> FrameBuilder<OnLink> {
@@ -104,30 +138,6 @@ fn datagram_head(plan: &ConnectionPlan, dir: Dir) -> FrameBuilder<OnIp> {
     }
 }
 
-/// Appends the frame of a packet to `out`.
-pub(crate) fn encode(
-    plan: &ConnectionPlan,
-    identity: &Identity,
-    head: &mut Head,
-    pattern: &Pattern,
-    tx: &Tx,
-    out: &mut Vec<u8>,
-) {
-    match tx.body {
-        Body::Cm(cm) => {
-            let bytes = datagram(plan, identity, tx.dir, cm.message);
-            let packet = PacketBuilder::gmp(Psn::new(cm.psn), &bytes);
-            emit(&gsi_head(plan, tx.dir), &packet, out);
-        }
-        Body::Icmp(cm) => icmp(plan, identity, tx.dir, cm, out),
-        Body::Cnp => {
-            let packet = PacketBuilder::cnp(identity.qpn(tx.dir.other()));
-            emit(&self::head(plan, tx.dir, 0, CNP_CLASS), &packet, out);
-        }
-        _ => data_packet(plan, identity, head, pattern, tx, out),
-    }
-}
-
 fn emit(head: &FrameBuilder<Ready>, packet: &PacketBuilder<'_>, out: &mut Vec<u8>) {
     // A vector has room for every frame.
     let emitted = head.emit(packet, out);
@@ -137,7 +147,7 @@ fn emit(head: &FrameBuilder<Ready>, packet: &PacketBuilder<'_>, out: &mut Vec<u8
 fn data_packet(
     plan: &ConnectionPlan,
     identity: &Identity,
-    head: &mut Head,
+    head: &mut FrameBuilder<Ready>,
     pattern: &Pattern,
     tx: &Tx,
     out: &mut Vec<u8>,
@@ -145,13 +155,13 @@ fn data_packet(
     let mut packet = packet(plan, identity, pattern, tx);
     let fault = plan.icrc_fault.filter(|_| tx.dir == Dir::Forth);
     let class = if tx.fate.ce_before { plan.traffic_class | 3 } else { plan.traffic_class };
-    head.data.set_traffic_class(class);
+    head.set_traffic_class(class);
     if plan.ip_id == IpId::Count && plan.carrier == Carrier::V2Ipv4 {
-        head.data.set_ip_id(tx.ip_id);
+        head.set_ip_id(tx.ip_id);
     }
     if let Some(malformed) = tx.fate.malformed {
         let is_v1 = plan.carrier == Carrier::V1;
-        let (packet, deformed) = deform(malformed, is_v1, tx.payload(), packet, head.data);
+        let (packet, deformed) = deform(malformed, is_v1, tx.payload(), packet, *head);
         emit(&deformed, &packet, out);
         return;
     }
@@ -160,7 +170,7 @@ fn data_packet(
     } else if fault == Some(IcrcFault::Missing) {
         packet = packet.icrc(IcrcFill::Absent);
     }
-    emit(&head.data, &packet, out);
+    emit(head, &packet, out);
     if let Some(icrc) = out.last_chunk_mut::<4>() {
         match fault {
             Some(IcrcFault::ByteOrder) => icrc.reverse(),

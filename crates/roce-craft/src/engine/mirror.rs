@@ -3,7 +3,7 @@
 use core::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use super::batch::Turn;
+use super::group::Turn;
 use super::tx::Tx;
 
 /// The second copy of a frame.

@@ -31,11 +31,10 @@ use crate::plan::{CapturePlan, Malformed, Plan};
 use crate::rng::Rng;
 use crate::scenario::Scenario;
 use crate::truth::{Details, Truth};
-use batch::Turn;
-use connection::Connection;
-use encode::Pattern;
+use connection::{Connection, Kind};
+use encode::Encoder;
 use flow_control::PauseStream;
-use group::{Group, MEMBERS, Stage};
+use group::{Group, MEMBERS, Stage, Turn};
 use mirror::{Copy, Mirror};
 
 /// One frame of a scenario.
@@ -86,7 +85,7 @@ pub struct Craft {
     /// When each stream has its next frame; groups of connections first, then flow control.
     queue: BinaryHeap<Reverse<(u64, usize)>>,
     mirror: Mirror,
-    pattern: Pattern,
+    encoder: Encoder,
     rng: Rng,
     details: Details,
     buffer: Vec<u8>,
@@ -128,7 +127,7 @@ impl Craft {
             queue: BinaryHeap::new(),
             is_first_taken: false,
             mirror: Mirror::default(),
-            pattern: Pattern::new(plan.seed),
+            encoder: Encoder::new(&plan),
             rng: Rng::fork(plan.seed, u64::MAX - 1),
             details: Details::default(),
             buffer: Vec::new(),
@@ -147,21 +146,23 @@ impl Craft {
     fn connect(&mut self) {
         let total: u64 = self.plan.connections.iter().map(|plan| u64::from(plan.repeat)).sum();
         let seed = self.plan.seed;
-        let named = self.plan.connections.iter().flat_map(|plan| {
+        let plans = self.plan.connections.iter().enumerate();
+        let kinds = plans.flat_map(|(at, plan)| {
             let name: Option<Arc<str>> = plan.name.as_deref().map(Arc::from);
-            (0..plan.repeat).map(move |_| (plan, name.clone()))
+            (0..plan.repeat).map(move |_| Kind { at, plan, name: name.clone() })
         });
-        for (index, (plan, name)) in (0u32..).zip(named) {
+        for (index, kind) in (0u32..).zip(kinds) {
             if self.groups.last().is_none_or(|group| group.members.len() >= MEMBERS) {
                 self.groups.push(Group::default());
             }
             if let Some(group) = self.groups.last_mut() {
-                group.members.push(Connection::new(plan, name, (index, total), seed));
+                let head_len = self.encoder.head_len(kind.at);
+                group.members.push(Connection::new(kind, head_len, (index, total), seed));
             }
         }
-        let stage = Stage { plan: &self.plan, pattern: &self.pattern };
+        let mut stage = Stage::new(&self.plan, &mut self.encoder, &mut self.details);
         for group in &mut self.groups {
-            group.start(stage, &mut self.details);
+            group.start(&mut stage);
         }
         for stream in 0..self.groups.len().saturating_add(self.pauses.len()) {
             if let Some(time) = self.next_time(stream) {
@@ -185,10 +186,12 @@ impl Craft {
 
     /// When a stream has its next frame.
     fn next_time(&mut self, stream: usize) -> Option<u64> {
-        let stage = Stage { plan: &self.plan, pattern: &self.pattern };
         match stream.checked_sub(self.groups.len()) {
             Some(pause) => self.pauses.get(pause).and_then(PauseStream::next_time),
-            None => self.groups.get_mut(stream)?.next_time(stage, &mut self.details),
+            None => {
+                let mut stage = Stage::new(&self.plan, &mut self.encoder, &mut self.details);
+                self.groups.get_mut(stream)?.next_time(&mut stage)
+            }
         }
     }
 

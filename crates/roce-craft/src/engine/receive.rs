@@ -2,7 +2,7 @@
 
 use roce_wire::{AckKind, NakCode, RnrTimer, Syndrome};
 
-use super::batch::Entry;
+use super::batch::{Entry, What};
 use super::connection::Connection;
 use super::responder::{Refuse, Taken};
 use super::tx::{Body, Request, Tx};
@@ -49,7 +49,8 @@ impl Connection {
         let end = self.ends.of_mut(tx.dir.other());
         let taken = end.responder.take(&self.plan, tx, refuse, self.now);
         if taken == Taken::Duplicate {
-            self.batch.note(Entry::Duplicate(*tx));
+            let entry = Entry { time: self.now, what: What::Duplicate, tx: *tx };
+            self.batch.push(entry);
         }
     }
 

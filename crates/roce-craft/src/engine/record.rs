@@ -2,8 +2,9 @@
 
 use roce_wire::{Ecn, Opcode, Psn};
 
-use super::batch::{Entry, Turn};
+use super::batch::{Entry, What};
 use super::connection::Connection;
+use super::group::{Stage, Turn};
 use super::tx::{Body, Tx, wire_psn};
 use crate::plan::{Dir, IcrcFault, Malformed};
 use crate::truth::{Captured, DetailKind, Details};
@@ -12,40 +13,35 @@ use crate::truth::{Captured, DetailKind, Details};
 const MOST_MISSED: usize = 4096;
 
 impl Connection {
-    /// Records what had its turn, and makes room for more.
-    pub(crate) fn settle(&mut self, epoch: u64, snaplen: usize, details: &mut Details) {
-        let mut batch = core::mem::take(&mut self.batch);
-        for (entry, turn) in batch.settled() {
-            match (entry, turn) {
-                (Entry::Frame(tx), Some(turn)) if turn.number == 0 => {
-                    if tx.is_data_path() {
-                        let time = epoch.saturating_add(turn.time);
-                        let what = (DetailKind::NotCaptured, time);
-                        self.recorder.absent(tx, self.wire(tx), what, details);
-                    }
-                    self.missed.push_back((tx.dir, tx.order));
-                    if self.missed.len() > MOST_MISSED {
-                        self.missed.pop_front();
-                    }
+    /// Records what happened; of a frame its turn is known.
+    pub(super) fn settle(&mut self, entry: &Entry, turn: Option<&Turn>, stage: &mut Stage<'_>) {
+        let Entry { time, what, tx } = entry;
+        let epoch = stage.plan.epoch;
+        match (what, turn) {
+            (What::Frame, Some(turn)) if turn.number > 0 => {
+                let captured = self.captured(tx, turn, epoch, stage.snaplen());
+                self.record(tx, &captured, stage.details);
+            }
+            (What::Frame, _) => {
+                if tx.is_data_path() {
+                    let what = (DetailKind::NotCaptured, epoch.saturating_add(*time));
+                    self.recorder.absent(tx, self.wire(tx), what, stage.details);
                 }
-                (Entry::Frame(tx), Some(turn)) => {
-                    let captured = self.captured(tx, turn, epoch, snaplen);
-                    self.record(tx, &captured, details);
+                self.missed.push_back((tx.dir, tx.order));
+                if self.missed.len() > MOST_MISSED {
+                    self.missed.pop_front();
                 }
-                (Entry::Absent { time, tx, kind }, _) => {
-                    let what = (*kind, epoch.saturating_add(*time));
-                    self.recorder.absent(tx, self.wire(tx), what, details);
+            }
+            (What::Absent(kind), _) => {
+                let what = (*kind, epoch.saturating_add(*time));
+                self.recorder.absent(tx, self.wire(tx), what, stage.details);
+            }
+            (What::Duplicate, _) => {
+                if tx.fate.captured && !self.missed.contains(&(tx.dir, tx.order)) {
+                    self.recorder.duplicate_request(tx);
                 }
-                (Entry::Duplicate(tx), _) => {
-                    if tx.fate.captured && !self.missed.contains(&(tx.dir, tx.order)) {
-                        self.recorder.duplicate_request(tx);
-                    }
-                }
-                (Entry::Frame(_), None) => {}
             }
         }
-        batch.forget_settled();
-        self.batch = batch;
     }
 
     fn record(&mut self, tx: &Tx, captured: &Captured, details: &mut Details) {

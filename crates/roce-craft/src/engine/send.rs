@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::batch::Entry;
+use super::batch::{Entry, What};
 use super::connection::Connection;
+use super::encode::frame_len;
 use super::tx::{Body, CmBody, Fate, Tx};
 use crate::plan::{ConnectionPlan, Dir, EventKind};
 use crate::truth::DetailKind;
@@ -29,7 +30,7 @@ impl Connection {
             requester.wait_until(u64::MAX);
             return;
         };
-        let busy = plan.wire_time(self.heads.of(dir).frame_len(plan, &tx));
+        let busy = plan.wire_time(frame_len(plan, self.head_len, &tx));
         requester.occupy(self.now, busy);
         self.put_on_wire(tx, busy);
     }
@@ -41,7 +42,7 @@ impl Connection {
             return;
         }
         let Some(tx) = responder.send(plan) else { return };
-        let busy = plan.wire_time(self.heads.of(dir).frame_len(plan, &tx));
+        let busy = plan.wire_time(frame_len(plan, self.head_len, &tx));
         responder.occupy(self.now.saturating_add(busy));
         self.put_on_wire(tx, busy);
     }
@@ -62,8 +63,8 @@ impl Connection {
             way = self.apply_rules(&plan, &mut tx, pace);
         }
         if way.is_lost {
-            let lost = Entry::Absent { time: self.now, tx, kind: DetailKind::LostBeforeCapture };
-            self.batch.note(lost);
+            let what = What::Absent(DetailKind::LostBeforeCapture);
+            self.batch.push(Entry { time: self.now, what, tx });
             return;
         }
         let jitter = self.jitter();

@@ -13,9 +13,9 @@ impl Craft {
     /// The truth about the frames so far.
     #[must_use]
     pub fn finish(mut self) -> Truth {
-        let stage = Stage { plan: &self.plan, pattern: &self.pattern };
+        let mut stage = Stage::new(&self.plan, &mut self.encoder, &mut self.details);
         for group in &mut self.groups {
-            group.settle(stage, &mut self.details);
+            group.finish(&mut stage);
         }
         self.details.list.sort_by_key(|detail| (detail.time, detail.frame));
         let mut congestion = FlowControlCount::default();
@@ -70,7 +70,7 @@ fn number<'c>(
         .collect();
     shown.sort_by_key(|(index, connection)| (connection.recorder.first_ns, *index));
     let mut ids = vec![None; all.count()];
-    let mut connections = Vec::new();
+    let mut connections = Vec::with_capacity(shown.len());
     for (id, (index, connection)) in (1..).zip(shown) {
         if let Some(slot) = ids.get_mut(index) {
             *slot = Some(id);

@@ -359,9 +359,7 @@ impl FrameBuilder<Ready> {
         let mut innermost = Innermost::default();
         for part in self.parts() {
             after = after.saturating_sub(part.len());
-            let filled = part.filled(after);
-            innermost.note(&filled);
-            filled.emit(out)?;
+            part.emit(after, &mut innermost, out)?;
         }
         packet.emit(innermost.cover(), out)
     }

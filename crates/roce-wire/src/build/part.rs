@@ -4,7 +4,7 @@ use bytes::BufMut;
 use zerocopy::IntoBytes;
 
 use super::checksum;
-use crate::header::{TooShort, put};
+use crate::header::{Header as _, TooShort, put};
 use crate::icrc::Cover;
 use crate::{
     ErspanII, EtherType, Ethernet, Geneve, Gre, Grh, Ipv4, Ipv6, Lrh, MplsLabel, Udp, VlanTag,
@@ -66,29 +66,58 @@ impl Part {
         self.bytes().len()
     }
 
-    /// The header with its automatic fields filled; `after` bytes follow it up to the ICRC.
-    pub(super) fn filled(&self, after: usize) -> Self {
-        let whole = u16_or_max(after.saturating_add(self.len()));
+    /// Appends the header with its automatic fields filled, and notes it for the ICRC; `after` bytes
+    /// follow it up to the ICRC.
+    pub(super) fn emit(
+        &self,
+        after: usize,
+        innermost: &mut Innermost,
+        out: &mut impl BufMut,
+    ) -> Result<(), TooShort> {
+        let whole = |len: usize| u16_or_max(after.saturating_add(len));
         match *self {
+            Self::Ethernet(h) => put("Ethernet", h.as_bytes(), out),
             Self::Ipv4(mut ip, auto) => {
                 if auto.length {
-                    ip = ip.with_total_len(whole);
+                    ip = ip.with_total_len(whole(Ipv4::LEN));
                 }
                 if auto.checksum {
                     ip = ip.with_checksum(0);
                     ip = ip.with_checksum(checksum::finish(checksum::sum(0, ip.as_bytes())));
                 }
-                Self::Ipv4(ip, auto)
+                *innermost = Innermost { net: Net::Ipv4(ip), udp: None };
+                put("IPv4", ip.as_bytes(), out)
             }
-            Self::Ipv6(ip, auto) if auto.length => {
-                Self::Ipv6(ip.with_payload_len(u16_or_max(after)), auto)
+            Self::Ipv6(mut ip, auto) => {
+                if auto.length {
+                    ip = ip.with_payload_len(u16_or_max(after));
+                }
+                *innermost = Innermost { net: Net::Ipv6(ip), udp: None };
+                put("IPv6", ip.as_bytes(), out)
             }
-            Self::Udp(udp, auto) if auto.length => Self::Udp(udp.with_length(whole), auto),
-            Self::Grh(grh, auto) if auto.length => {
-                Self::Grh(grh.with_pay_len(u16_or_max(after)), auto)
+            Self::Udp(mut udp, auto) => {
+                if auto.length {
+                    udp = udp.with_length(whole(Udp::LEN));
+                }
+                innermost.udp = Some(udp);
+                put("UDP", udp.as_bytes(), out)
             }
-            Self::Lrh(lrh, auto) if auto.length => Self::Lrh(lrh.with_pkt_len(whole / 4), auto),
-            part => part,
+            Self::Grh(mut grh, auto) => {
+                if auto.length {
+                    grh = grh.with_pay_len(u16_or_max(after));
+                }
+                *innermost = Innermost { net: Net::Grh(grh), udp: None };
+                put("GRH", grh.as_bytes(), out)
+            }
+            Self::Lrh(mut lrh, auto) => {
+                if auto.length {
+                    lrh = lrh.with_pkt_len(whole(Lrh::LEN) / 4);
+                }
+                // An LRH is covered unless a GRH follows.
+                *innermost = Innermost { net: Net::Lrh(lrh), udp: None };
+                put("LRH", lrh.as_bytes(), out)
+            }
+            ref plain => put("header", plain.bytes(), out),
         }
     }
 
@@ -104,36 +133,32 @@ impl Part {
             other => other,
         }
     }
-
-    pub(super) fn emit(&self, out: &mut impl BufMut) -> Result<(), TooShort> {
-        put("header", self.bytes(), out)
-    }
 }
 
 /// The innermost network headers as they were emitted: what the ICRC covers.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Innermost {
-    net: Option<Part>,
+    net: Net,
     udp: Option<Udp>,
 }
 
-impl Innermost {
-    pub(super) fn note(&mut self, part: &Part) {
-        match part {
-            Part::Ipv4(..) | Part::Ipv6(..) => *self = Self { net: Some(*part), udp: None },
-            Part::Udp(udp, _) => self.udp = Some(*udp),
-            // An LRH is covered unless a GRH follows.
-            Part::Lrh(..) | Part::Grh(..) => *self = Self { net: Some(*part), udp: None },
-            _ => {}
-        }
-    }
+#[derive(Clone, Copy, Default)]
+enum Net {
+    #[default]
+    None,
+    Ipv4(Ipv4),
+    Ipv6(Ipv6),
+    Grh(Grh),
+    Lrh(Lrh),
+}
 
+impl Innermost {
     pub(super) fn cover(&self) -> Option<Cover<'_>> {
-        Some(match (self.net.as_ref()?, self.udp.as_ref()) {
-            (Part::Ipv4(ip, _), Some(udp)) => Cover::V2Ipv4(ip, &[], udp),
-            (Part::Ipv6(ip, _), Some(udp)) => Cover::V2Ipv6(ip, &[], udp),
-            (Part::Grh(grh, _), _) => Cover::Global(grh),
-            (Part::Lrh(lrh, _), _) => Cover::Local(lrh),
+        Some(match (&self.net, &self.udp) {
+            (Net::Ipv4(ip), Some(udp)) => Cover::V2Ipv4(ip, &[], udp),
+            (Net::Ipv6(ip), Some(udp)) => Cover::V2Ipv6(ip, &[], udp),
+            (Net::Grh(grh), _) => Cover::Global(grh),
+            (Net::Lrh(lrh), _) => Cover::Local(lrh),
             _ => return None,
         })
     }
