@@ -83,9 +83,6 @@ pub(crate) fn run(args: &CraftArgs) -> Result<Outcome> {
             bail!("{}: is the scenario that is being read", written.display());
         }
     }
-    if args.truth.as_ref() == Some(output) {
-        bail!("--truth {}: is where the capture goes", output.display());
-    }
     play(args, load(name)?, output)
 }
 
@@ -135,6 +132,10 @@ fn play(args: &CraftArgs, mut scenario: Scenario, output: &Path) -> Result<Outco
     }
     let stop = Stop::listen().context("cannot listen to signals")?;
     let (target, sink) = Target::open(output)?;
+    let has_one_name = args.truth.as_deref() == Some(output);
+    if has_one_name && (!target.is_stream() || output.as_os_str() == "-") {
+        bail!("--truth {}: is where the capture goes", output.display());
+    }
     // Beside what keeps no file there is no place for the truth.
     let truth_path = match &args.truth {
         None if target.is_stream() => None,
