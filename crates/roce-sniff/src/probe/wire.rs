@@ -4,8 +4,7 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
-use pnet_datalink::{Channel, Config, DataLinkSender};
-use roce_capture::{HAS_FILTERS, LiveCapture, LiveOptions, Next};
+use roce_capture::{Batch, FrameSender, HAS_FILTERS, LiveCapture, LiveOptions, Next, Tally};
 use roce_wire::{
     Addr, Content, Frame, FrameBuilder, Gid, Gmp, IcrcState, Link, MacAddr, Management, Net,
     PacketBuilder, Ports, Psn, Qpn, Ready, Udp, Version,
@@ -22,7 +21,7 @@ const BUFFER: u32 = 2 << 20;
 
 /// An interface to ask through.
 pub(crate) struct Wire {
-    sender: Box<dyn DataLinkSender>,
+    sender: FrameSender,
     capture: LiveCapture,
     start: Instant,
     psn: Psn,
@@ -57,7 +56,12 @@ impl Wire {
             options.filter = Some(filter);
         }
         let capture = LiveCapture::open(&options)?;
-        Ok(Self { sender: sender(interface)?, capture, start: Instant::now(), psn: first_psn() })
+        Ok(Self {
+            sender: FrameSender::open(interface)?,
+            capture,
+            start: Instant::now(),
+            psn: first_psn(),
+        })
     }
 
     /// Carries an exchange to its end over one version. Returns how its answer was carried.
@@ -104,30 +108,18 @@ impl Wire {
         self.psn = self.psn.add(1);
         let mut frame = Vec::with_capacity(head.len(&packet));
         head.emit(&packet, &mut frame).context("cannot build a frame")?;
-        match self.sender.send_to(&frame, None) {
-            Some(Ok(())) => Ok(()),
-            Some(Err(error)) => Err(error).context("cannot send"),
-            None => bail!("cannot send: the frame is too long"),
+        let (mut batch, mut tally) = (Batch::default(), Tally::default());
+        batch.push(1, &frame);
+        self.sender.send(&batch, &mut tally, || true)?;
+        match tally.first_failure {
+            Some(refused) => bail!("cannot send: {}", refused.reason),
+            None => Ok(()),
         }
     }
 }
 
 fn first_psn() -> Psn {
     Psn::new(u32::try_from(random() & 0xff_ffff).unwrap_or(0))
-}
-
-fn sender(name: &str) -> Result<Box<dyn DataLinkSender>> {
-    let interfaces = pnet_datalink::interfaces();
-    let interface = interfaces.iter().find(|one| one.name == name);
-    let interface = interface.with_context(|| format!("{name}: no such interface"))?;
-    let config = Config { promiscuous: false, ..Config::default() };
-    match pnet_datalink::channel(interface, config) {
-        Ok(Channel::Ethernet(sender, _)) => Ok(sender),
-        Ok(_) => bail!("{name}: this system sends no whole frames"),
-        Err(error) => Err(error).with_context(|| {
-            format!("{name}: cannot send frames; run it as root or with CAP_NET_RAW")
-        }),
-    }
 }
 
 /// The headers of every frame of an exchange.
