@@ -112,3 +112,15 @@ fn pcap_has_no_room_for_comments() {
     assert_eq!(said.lines().count(), 1, "{said}");
     assert!(said.contains("-w told.pcap: pcap has no room for comments"), "{said}");
 }
+
+/// Whoever reads the report may stop to.
+#[test]
+fn a_closed_pipe_costs_no_frame() {
+    let folder = folder();
+    let to = folder.path().join("told.pcapng");
+    let bin = roce_sniff_tests::command::program().display();
+    let line = format!("{bin} check rxe/loss_a.pcap -w {} | true", to.display());
+    let status = Command::new("sh").args(["-c", &line]).current_dir(fixtures()).status();
+    assert!(status.unwrap().success());
+    assert_eq!(read(&to).0.len(), 385);
+}

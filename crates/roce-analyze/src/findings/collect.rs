@@ -85,6 +85,8 @@ impl Collector {
         let mut findings = self.findings;
         for finding in &mut findings {
             finding.frames.sort_unstable();
+            // A single direction keeps no more either.
+            finding.lacks_frames |= finding.all_frames.len() >= MANY_FRAMES;
             finding.all_frames.sort_unstable();
             finding.all_frames.dedup();
         }

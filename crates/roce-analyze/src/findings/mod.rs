@@ -68,7 +68,7 @@ pub struct Finding {
     /// unless [`evaluate_all_frames`] was asked.
     #[serde(skip)]
     pub all_frames: Vec<u64>,
-    /// Whether there are more.
+    /// Whether there may be more.
     #[serde(skip)]
     pub lacks_frames: bool,
     /// What else supports it.

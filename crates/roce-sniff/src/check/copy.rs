@@ -103,8 +103,7 @@ impl Copy {
         remark(&format!("{name}: {frames}, {} of them with a comment", Grouped(commented)));
         if comments.are_cut {
             remark(&format!(
-                "{name}: more frames take part in findings than have a comment: it is on up to \
-                 {} for each finding",
+                "{name}: there are comments for the first {} frames of a finding; there may be more",
                 Grouped(u64::try_from(MANY_FRAMES).unwrap_or(u64::MAX))
             ));
         }

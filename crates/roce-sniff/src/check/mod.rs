@@ -103,10 +103,12 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
         None => findings::evaluate_capture(&seen, &policy, &facts(&trace)),
     };
     compatible::explain(&mut findings);
-    report(args, &findings)?;
+    // Whoever reads the report may have enough of it sooner: the copy is made nevertheless.
+    let told = report(args, &findings);
     if let Some(copy) = copy {
         copy.write(args, &Comments::of(&findings, &seen), seen.totals.last_frame)?;
     }
+    told?;
     trace.settle(false)?;
     let fails = findings.iter().any(|finding| args.fail_on.fails(finding.severity));
     Ok(if fails { Outcome::Disagrees } else { Outcome::Done })
