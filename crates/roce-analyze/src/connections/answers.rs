@@ -10,7 +10,7 @@ use super::holes::Hole;
 use super::naks::{nak, rnr_nak};
 use super::pmtu::Pmtu;
 use super::proof::Event;
-use super::requests::{WINDOW, is_copy, learn_from_response, note_copy};
+use super::requests::{WINDOW, is_copy, learn_from_last_response, learn_from_response, note_copy};
 use super::seen::{Kind, Place, Seen};
 use super::timing::Budget;
 use super::waiting::{Open, Pending};
@@ -51,6 +51,8 @@ pub(super) fn answer(
         (Kind::ReadResponse | Kind::AtomicAck, _) => {
             if matches!(seen.place, Place::First | Place::Middle) {
                 learn_from_response(asked, pmtu, seen.payload);
+            } else if seen.kind == Kind::ReadResponse && seen.place == Place::Last {
+                learn_from_last_response(asked, pmtu, psn);
             }
             if known {
                 note_answer(asked, seen, true);

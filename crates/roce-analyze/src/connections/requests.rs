@@ -128,6 +128,15 @@ pub(super) fn learn_from_response(this: &mut Direction, pmtu: &mut Pmtu, payload
     }
 }
 
+/// The last response to the last READ tells how many PSNs it takes.
+pub(super) fn learn_from_last_response(this: &mut Direction, pmtu: &mut Pmtu, psn: Psn) {
+    if let Some(trouble) = &mut this.trouble
+        && let Some(read) = trouble.unknown_span.take_if(|(read, _)| read.is_before(psn))
+    {
+        resolve_span(this, pmtu, read, psn.add(1));
+    }
+}
+
 fn learn_full_packet(this: &mut Direction, pmtu: &mut Pmtu, seen: &Seen) {
     if !pmtu.full_packet(seen.payload) {
         let trouble = this.trouble();

@@ -75,11 +75,14 @@ fn was_answered_past(this: &Direction, back: &Direction, seen: &Seen) -> bool {
 }
 
 fn on_gap(this: &mut Direction, back: &mut Direction, seen: &Seen, has_answer: bool) {
+    let responded = this.responded;
     let trouble = this.trouble();
     trouble.rounds_gap = trouble.rounds_gap.saturating_add(1);
     trouble.proofs.note(Event::RetransmittedOnGap, seen.frame);
+    // Behind a response that is missing a requester takes none: they are not lost.
+    let was_taken = trouble.take_gap(seen.psn, responded);
     let lost = back.trouble();
-    if has_answer && lost.response_holes.at(seen.psn).is_none() {
+    if has_answer && was_taken && lost.response_holes.at(seen.psn).is_none() {
         lost.lost_after = lost.lost_after.saturating_add(1);
         lost.proofs.note(Event::LostAfterCapture, seen.frame);
     }
@@ -107,6 +110,7 @@ fn on_timeout(
     } else if this.has(flag::ANSWER_DUE)
         && seen.psn.is_before(this.due)
         && seen.psn.is_before(this.arrived)
+        && this.first_due.is_before(this.arrived)
     {
         // Something here calls for an answer, and none came by: request or answer were lost on
         // the far side. What the responder has is not known then.

@@ -33,6 +33,15 @@ pub(super) struct Head {
     pub packets: u32,
 }
 
+/// Responses that a requester threw away, because one before them was missing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gap {
+    /// The next that it takes.
+    pub taken: Psn,
+    /// Behind those that had come before.
+    pub end: Psn,
+}
+
 /// How many requests are remembered of each kind, for what comes later to tell more of them.
 pub(super) const MAX_REMEMBERED: usize = 32;
 /// How many NAKs of one direction are kept.
@@ -54,6 +63,8 @@ pub(super) struct Trouble {
     pub tries: Option<(Psn, u32)>,
     /// Whether the responder has said anything since the first of these.
     pub is_alive: bool,
+    /// The response that was asked for again last because of a gap.
+    pub gap: Option<Gap>,
     /// What the last retransmission began with, and whether that was answered since.
     pub head: Option<Head>,
     /// The PSN that was RNR NAKed last, and how often in a row.
@@ -153,12 +164,24 @@ impl Trouble {
         *lost = lost.saturating_add(count);
     }
 
+    /// The response with this PSN is asked for again, and those up to `responded` had come. Says
+    /// whether it was taken, had it arrived.
+    pub(super) fn take_gap(&mut self, psn: Psn, responded: Psn) -> bool {
+        let is_thrown_away = |gap: Gap| !psn.is_before(gap.taken) && psn.is_before(gap.end);
+        let was_taken = !self.gap.is_some_and(is_thrown_away);
+        self.gap = Some(Gap { taken: psn, end: responded });
+        was_taken
+    }
+
     /// The responder has answered: it is there, and has what came before. `data` says that the
     /// answer is more than an acknowledgement.
     pub(super) fn note_answer(&mut self, psn: Psn, data: bool) {
         self.is_alive = true;
         self.unproven_duplicates = 0;
         self.unproven_losses = 0;
+        if let Some(gap) = self.gap.as_mut().filter(|gap| data && gap.taken == psn) {
+            gap.taken = psn.add(1);
+        }
         if let Some(head) = &mut self.head {
             let is_it =
                 if head.wants_data { data && psn == head.psn } else { !psn.is_before(head.psn) };

@@ -267,6 +267,8 @@ impl Evidence {
     pub(super) fn nak(&mut self, upsn: u64) {
         self.asked = Some((upsn, Cause::Nak));
         self.wanted = Some(upsn);
+        // It has thrown away what came behind.
+        self.due.split_off(&upsn);
         let was_captured = self.requests_after.remove(&upsn);
         let mut is_missing = false;
         for gone in self.requests.iter_mut().filter(|gone| gone.upsn == upsn) {

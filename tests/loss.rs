@@ -1,0 +1,118 @@
+//! Scenarios with random losses and frames of scenarios at random: what the analysis says then.
+
+#![allow(clippy::arithmetic_side_effects, reason = "a test may be blunt")]
+
+use std::convert::Infallible;
+
+use proptest::prelude::*;
+use roce_analyze::connections::{Config, Loss, Report, Tracker};
+use roce_analyze::findings::{Policy, evaluate};
+use roce_craft::truth::Lost;
+use roce_craft::{BUILTIN, Craft, Scenario, Truth};
+use roce_wire::{Frame, Link, Ports};
+
+struct Held {
+    time: u64,
+    bytes: Vec<u8>,
+    wire_len: usize,
+}
+
+fn play(scenario: &Scenario) -> (Vec<Held>, Truth) {
+    let mut held = Vec::new();
+    let Ok(truth) = Craft::new(scenario).run(|frame| -> Result<(), Infallible> {
+        let (time, wire_len) = (frame.time_ns, frame.wire_len);
+        held.push(Held { time, bytes: frame.bytes.to_vec(), wire_len });
+        Ok(())
+    });
+    (held, truth)
+}
+
+fn analyze<'h>(held: impl IntoIterator<Item = &'h Held>, config: Config) -> Report {
+    let (mut tracker, ports) = (Tracker::new(config), Ports::default());
+    for (number, held) in (1..).zip(held) {
+        let frame = Frame::parse(Link::Ethernet, &held.bytes, held.wire_len, &ports);
+        tracker.observe(&frame, number, Some(held.time));
+    }
+    tracker.finish()
+}
+
+/// An operation of either end, and losses of both ends on both sides of the capture point.
+fn lossy() -> impl Strategy<Value = String> {
+    // What requesters throw away of responses behind a missing one looks like loss now and then.
+    let kinds = &["write", "send"][..];
+    (
+        prop::sample::select(kinds),
+        prop::sample::select(&["v1", "v2-ipv4", "v2-ipv6"][..]),
+        prop::collection::vec(0u32..30, 4),
+        prop::sample::select(&[256u32, 1024, 4096][..]),
+        0u32..9000,
+        1u32..20,
+        any::<u32>(),
+    )
+        .prop_map(|(kind, carrier, rates, pmtu, size, depth, seed)| {
+            let mut text = format!(
+                "seed = {seed}\n[capture]\nat = \"middle\"\n[[connection]]\nfrom = \"a\"\n\
+                 to = \"b\"\ncarrier = \"{carrier}\"\npmtu = {pmtu}\ntimeout = 10\npsn = [16777100, 16777150]\n\
+                 [[connection.op]]\nkind = \"{kind}\"\nsize = {size}\ncount = 60\ndepth = {depth}\n"
+            );
+            let ways = [("from", "before"), ("from", "after"), ("to", "before"), ("to", "after")];
+            for ((from, place), rate) in ways.into_iter().zip(rates) {
+                text.push_str(&format!(
+                    "[[event]]\nkind = \"loss\"\nof = \"any\"\nfrom = \"{from}\"\n\
+                     where = \"{place}-capture\"\nrate = {}\n",
+                    f64::from(rate) / 1000.0
+                ));
+            }
+            text
+        })
+}
+
+/// Of both directions on one side of the capture point: nobody can always tell a request that was
+/// lost from its answer.
+fn sides(a: (u64, u64), b: (u64, u64)) -> [u64; 2] {
+    let ((a_before, a_after), (b_before, b_after)) = (a, b);
+    [a_before + b_after, a_after + b_before]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn no_more_is_lost_than_was(text in lossy()) {
+        let (held, truth) = play(&Scenario::parse(&text).unwrap());
+        let report = analyze(&held, Config::default());
+        prop_assert!(report.totals.is_conserved());
+        let [truth] = &truth.connections[..] else { return Ok(()) };
+        let [found] = &report.connections[..] else { panic!("{}", report.connections.len()) };
+        let told = |loss: Option<Loss>| {
+            let loss = loss.unwrap_or_default();
+            (loss.before_capture, loss.after_capture)
+        };
+        let lost = |lost: Lost| (lost.before_capture, lost.after_capture);
+        let told = sides(told(found.a_to_b.loss), told(found.b_to_a.loss));
+        let lost = sides(lost(truth.a_to_b.lost), lost(truth.b_to_a.lost));
+        for (told, lost) in told.into_iter().zip(lost) {
+            prop_assert!(told <= lost, "{told} of {lost}\n{:?}\n{:?}", found.a_to_b, found.b_to_a);
+        }
+    }
+
+    #[test]
+    fn frames_of_scenarios_in_any_order(
+        scenario in 0..BUILTIN.len(),
+        picks in prop::collection::vec(any::<prop::sample::Index>(), 1..300),
+        max in 1usize..6,
+    ) {
+        let scenario = Scenario::parse(BUILTIN[scenario].text).unwrap();
+        let (held, _) = play(&scenario.with_connections(3).with_packets(400));
+        let picked: Vec<&Held> = picks.iter().map(|index| index.get(&held)).collect();
+        for config in [Config::default(), Config::default().with_max_connections(max)] {
+            let report = analyze(picked.iter().copied(), config);
+            let totals = &report.totals;
+            prop_assert!(totals.is_conserved() && totals.frames == picked.len() as u64);
+            let packets: u64 = report.connections.iter().map(|c| c.packets()).sum();
+            prop_assert_eq!(packets + report.evicted.packets, totals.connection_packets);
+            prop_assert!(report.connections.len() <= config.max_connections);
+            let _ = evaluate(&report, &Policy::default());
+        }
+    }
+}
