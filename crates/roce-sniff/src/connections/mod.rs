@@ -80,7 +80,9 @@ pub(crate) fn run(args: &ConnectionsArgs) -> Result<Outcome> {
     if args.id.is_some() && !source.can_be_read_twice() {
         bail!("--id reads its source twice: name capture files, not a stream or an interface");
     }
-    let mut watch = Watch::new(config(&args.source, args.max_connections));
+    // A ladder explains every packet, not only the first few of each kind.
+    let config = config(&args.source, args.max_connections).with_all_proofs(args.id.is_some());
+    let mut watch = Watch::new(config);
     watch.owners = owners(&source, args.live);
     let (mut report, trace) = watch.follow(&source, &args.source, args.output.quiet)?;
     if let Some(id) = args.id {
