@@ -3,8 +3,10 @@
 mod builtin;
 mod check;
 mod check_event;
+mod check_op;
 mod error;
 pub(crate) mod file;
+mod file_event;
 mod values;
 
 use std::sync::Arc;
