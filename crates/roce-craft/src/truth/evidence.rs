@@ -24,7 +24,7 @@
 //! What was lost behind another loss and is sent again together with it does not show, nor does an
 //! acknowledgement that a later one makes good for.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use super::Loss;
 use crate::engine::{Again, Body, Cause, OpKind, Tx};
@@ -55,8 +55,8 @@ pub(super) struct Evidence {
     /// Captured answers that were lost later: their PSNs, and whether they are more than
     /// acknowledgements.
     answers_after: BTreeSet<(u64, bool)>,
-    /// Captured requests that call for an answer: the last PSN of each.
-    due: BTreeSet<u64>,
+    /// Captured requests that call for an answer: the last PSN of each, in order.
+    due: VecDeque<u64>,
     /// The last of those that waited at the last timeout, when that was counted as a loss.
     doubt: Option<u64>,
     /// What the last captured NAK or RNR NAK asks for that no retransmission followed.
@@ -155,9 +155,14 @@ impl Evidence {
             peer.ask_again(tx.upsn, end);
         }
         if request.ack_req || !matches!(tx.span, 1) {
-            self.due.insert(end.saturating_sub(1));
+            let last = end.saturating_sub(1);
+            // Nearly always it is the latest.
+            let at = self.due.iter().rposition(|due| *due <= last);
+            if at.and_then(|at| self.due.get(at)) != Some(&last) {
+                self.due.insert(at.map_or(0, |at| at.saturating_add(1)), last);
+            }
             if self.due.len() > MOST {
-                self.due.pop_first();
+                self.due.pop_front();
             }
         }
         if tx.fate.lost_after {
@@ -181,7 +186,7 @@ impl Evidence {
             add(&mut peer.shown.after_capture, 1);
         } else if wants_data && peer.begun == tx.message {
             // The request has arrived: what is missing are responses.
-        } else if let Some(waits) = self.due.last().copied().filter(|due| *due >= tx.upsn)
+        } else if let Some(waits) = self.due.back().copied().filter(|due| *due >= tx.upsn)
             && answered <= tx.upsn
         {
             self.doubt = Some(waits);
@@ -268,7 +273,9 @@ impl Evidence {
         self.asked = Some((upsn, Cause::Nak));
         self.wanted = Some(upsn);
         // It has thrown away what came behind.
-        self.due.split_off(&upsn);
+        while self.due.back().is_some_and(|due| *due >= upsn) {
+            self.due.pop_back();
+        }
         let was_captured = self.requests_after.remove(&upsn);
         let mut is_missing = false;
         for gone in self.requests.iter_mut().filter(|gone| gone.upsn == upsn) {
@@ -283,7 +290,9 @@ impl Evidence {
             let had = take(&mut self.requests, |gone| gone.upsn < behind);
             add(&mut self.shown.not_captured, had.iter().filter(|gone| gone.is_first).count());
         }
-        self.due = self.due.split_off(&behind);
+        while self.due.front().is_some_and(|due| *due < behind) {
+            self.due.pop_front();
+        }
         while self.requests_after.first().is_some_and(|first| *first < behind) {
             self.requests_after.pop_first();
         }
