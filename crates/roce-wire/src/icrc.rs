@@ -7,7 +7,8 @@
 
 use core::fmt;
 use crc32fast::Hasher;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+use roce_crc::Mask;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned, transmute};
 
 use crate::{Bth, Fields, Grh, Header, Ipv4, Ipv6, Lrh, Udp};
 
@@ -81,6 +82,39 @@ pub fn compute(cover: Cover<'_>, bth: &Bth, rest: &[u8]) -> Icrc {
     Icrc::new(hasher.finalize())
 }
 
+/// The right ICRC of a packet in its frame, from the BTH at `bth_at` to `end`, with its network
+/// headers right before it. The short way for packets as they come; `None` where there is none.
+#[inline]
+pub(crate) fn in_place(cover: Cover<'_>, frame: &[u8], bth_at: usize, end: usize) -> Option<Icrc> {
+    let (mask, net_len) = match cover {
+        Cover::Global(_) => (&GLOBAL, Grh::LEN),
+        Cover::V2Ipv4(_, [], _) => (&V2_IPV4, size_of::<Datagram<Ipv4>>()),
+        Cover::V2Ipv6(_, [], _) => (&V2_IPV6, size_of::<Datagram<Ipv6>>()),
+        Cover::Local(_) | Cover::V2Ipv4(..) | Cover::V2Ipv6(..) => return None,
+    };
+    let covered = frame.get(bth_at.checked_sub(net_len)?..end).filter(|all| all.len() <= LONG)?;
+    roce_crc::masked(AFTER_ONES, covered, mask).map(Icrc::new)
+}
+
+/// From here on wider registers than the short way's are faster, in bytes.
+const LONG: usize = 512;
+
+// What masking makes of headers of zeros is what is to be laid over others.
+static GLOBAL: Mask = {
+    let net = mask_grh(transmute!([0u8; 40]));
+    Mask::new::<52>(transmute!(Head { net, bth: BTH }))
+};
+static V2_IPV4: Mask = {
+    let net = Datagram { net: mask_ipv4(transmute!([0u8; 20])), udp: UDP };
+    Mask::new::<40>(transmute!(Head { net, bth: BTH }))
+};
+static V2_IPV6: Mask = {
+    let net = Datagram { net: mask_ipv6(transmute!([0u8; 40])), udp: UDP };
+    Mask::new::<60>(transmute!(Head { net, bth: BTH }))
+};
+const UDP: Udp = mask_udp(transmute!([0u8; 8]));
+const BTH: Bth = mask_bth(transmute!([0u8; 12]));
+
 /// Calls `feed` with every byte that the ICRC is computed over, masked, in order.
 pub(crate) fn covered(cover: Cover<'_>, bth: &Bth, rest: &[u8], feed: &mut impl FnMut(&[u8])) {
     if !matches!(cover, Cover::Local(_)) {
@@ -92,12 +126,12 @@ pub(crate) fn covered(cover: Cover<'_>, bth: &Bth, rest: &[u8], feed: &mut impl 
 /// The same without the eight bytes of ones in front.
 #[inline]
 fn masked(cover: Cover<'_>, bth: &Bth, rest: &[u8], feed: &mut impl FnMut(&[u8])) {
-    let bth = bth.with_fecn(true).with_becn(true).with_reserved_6(0xff);
+    let bth = mask_bth(*bth);
     match cover {
-        Cover::Global(grh) => feed(Head { net: mask_grh(grh), bth }.as_bytes()),
+        Cover::Global(grh) => feed(Head { net: mask_grh(*grh), bth }.as_bytes()),
         Cover::Local(lrh) => feed(Head { net: lrh.with_vl(0xf), bth }.as_bytes()),
-        Cover::V2Ipv4(ip, options, udp) => datagram(mask_ipv4(ip), options, udp, bth, feed),
-        Cover::V2Ipv6(ip, extensions, udp) => datagram(mask_ipv6(ip), extensions, udp, bth, feed),
+        Cover::V2Ipv4(ip, options, udp) => datagram(mask_ipv4(*ip), options, udp, bth, feed),
+        Cover::V2Ipv6(ip, extensions, udp) => datagram(mask_ipv6(*ip), extensions, udp, bth, feed),
     }
     feed(rest);
 }
@@ -110,7 +144,7 @@ fn datagram<N: IntoBytes + Immutable + Unaligned>(
     bth: Bth,
     feed: &mut impl FnMut(&[u8]),
 ) {
-    let udp = udp.with_checksum(0xffff);
+    let udp = mask_udp(*udp);
     if between.is_empty() {
         feed(Head { net: Datagram { net, udp }, bth }.as_bytes());
     } else {
@@ -136,20 +170,28 @@ struct Datagram<N> {
     udp: Udp,
 }
 
-fn mask_ipv4(ip: &Ipv4) -> Ipv4 {
+const fn mask_ipv4(ip: Ipv4) -> Ipv4 {
     let mut masked = ip.with_tos(0xff).with_checksum(0xffff);
     masked.ttl = 0xff;
     masked
 }
 
-fn mask_ipv6(ip: &Ipv6) -> Ipv6 {
+const fn mask_ipv6(ip: Ipv6) -> Ipv6 {
     let mut masked = ip.with_traffic_class(0xff).with_flow_label(0xf_ffff);
     masked.hop_limit = 0xff;
     masked
 }
 
-fn mask_grh(grh: &Grh) -> Grh {
+const fn mask_grh(grh: Grh) -> Grh {
     let mut masked = grh.with_traffic_class(0xff).with_flow_label(0xf_ffff);
     masked.hop_limit = 0xff;
     masked
+}
+
+const fn mask_udp(udp: Udp) -> Udp {
+    udp.with_checksum(0xffff)
+}
+
+const fn mask_bth(bth: Bth) -> Bth {
+    bth.with_fecn(true).with_becn(true).with_reserved_6(0xff)
 }

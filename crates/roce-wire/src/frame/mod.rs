@@ -19,7 +19,7 @@ pub use net::{Addr, Carrier, Net, Version};
 pub use sets::{Oddities, Tunnels};
 
 use crate::header::{TooShort, put};
-use crate::{EtherType, Header, Icrc, Packet, Pause, Pfc, VlanTag, icrc};
+use crate::{Bth, EtherType, Header, Icrc, Packet, Pause, Pfc, VlanTag, icrc};
 use layers::Layers;
 use walk::Walk;
 
@@ -209,7 +209,7 @@ impl<'a> Frame<'a> {
     #[must_use]
     pub fn icrc_state(&self) -> Option<IcrcState> {
         match &self.content {
-            Content::Packet(net, packet) => Some(packet_icrc_state(net, packet)),
+            Content::Packet(net, packet) => Some(self.packet_icrc_state(net, packet)),
             Content::NoBth(_) => Some(IcrcState::Unchecked),
             _ => None,
         }
@@ -220,19 +220,26 @@ impl<'a> Frame<'a> {
     pub fn right_icrc(&self) -> Option<Icrc> {
         let (net, packet) = self.packet()?;
         packet.icrc?;
-        Some(icrc::compute(net.cover(), packet.bth, packet.after_bth()))
+        Some(self.icrc_of(net, packet))
     }
-}
 
-fn packet_icrc_state(net: &Net<'_>, packet: &Packet<'_>) -> IcrcState {
-    match packet.icrc {
-        Some(icrc) if icrc::compute(net.cover(), packet.bth, packet.after_bth()) == *icrc => {
-            IcrcState::Ok
+    #[inline]
+    fn packet_icrc_state(&self, net: &Net<'_>, packet: &Packet<'_>) -> IcrcState {
+        match packet.icrc {
+            Some(icrc) if self.icrc_of(net, packet) == *icrc => IcrcState::Ok,
+            Some(_) => IcrcState::Bad,
+            // Whole, and yet no room for an ICRC: the sender left it out.
+            None if !packet.is_cut() => IcrcState::Bad,
+            None => IcrcState::Unchecked,
         }
-        Some(_) => IcrcState::Bad,
-        // Whole, and yet no room for an ICRC: the sender left it out.
-        None if !packet.is_cut() => IcrcState::Bad,
-        None => IcrcState::Unchecked,
+    }
+
+    #[inline]
+    fn icrc_of(&self, net: &Net<'_>, packet: &Packet<'_>) -> Icrc {
+        let cover = net.cover();
+        let end = self.content_at.saturating_add(Bth::LEN).saturating_add(packet.after_bth().len());
+        icrc::in_place(cover, self.bytes, self.content_at, end)
+            .unwrap_or_else(|| icrc::compute(cover, packet.bth, packet.after_bth()))
     }
 }
 
