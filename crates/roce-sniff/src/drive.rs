@@ -41,7 +41,12 @@ pub(crate) struct Took {
 /// Whether the frame is of those that `-w` writes: RoCE, InfiniBand, and MAC control.
 #[inline]
 pub(crate) fn is_written(frame: &Frame<'_>) -> bool {
-    frame.is_roce() || matches!(frame.content, Content::Pfc(_) | Content::Pause(_))
+    frame.is_roce() || is_flow_control(frame)
+}
+
+#[inline]
+pub(crate) const fn is_flow_control(frame: &Frame<'_>) -> bool {
+    matches!(frame.content, Content::Pfc(_) | Content::Pause(_))
 }
 
 /// What is known of a source when it has ended.

@@ -121,7 +121,7 @@ pub(super) fn advance(asked: &mut Direction, seen: &Seen, end: Psn, counts_last:
     }
     if asked.answered.is_before(end) {
         asked.answered = end;
-        asked.set(flag::NAKED, false);
+        asked.set(flag::NAKED | flag::UNANSWERED, false);
         if asked.first_due.is_before(end) {
             asked.first_due = end;
         }

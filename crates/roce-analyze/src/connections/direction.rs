@@ -40,6 +40,9 @@ pub(super) mod flag {
     pub(in crate::connections) const GOOD_ICRC: u16 = 1 << 8;
     /// The responder has said NAK or RNR NAK since it last went on.
     pub(in crate::connections) const NAKED: u16 = 1 << 9;
+    /// More messages are open than are followed, and none was ever answered: none is followed until
+    /// one is.
+    pub(in crate::connections) const UNANSWERED: u16 = 1 << 10;
 }
 
 /// One direction of a connection. What most connections never need is in boxes.

@@ -1,5 +1,6 @@
 //! What names a flow, and what names the two hosts of a connection.
 
+use core::hash::{Hash, Hasher};
 use core::net::{IpAddr, Ipv6Addr};
 use core::num::NonZeroU64;
 
@@ -10,7 +11,7 @@ use roce_wire::{Addr, Carrier, Frame, Layer, Net, Packet, Service, VlanTag};
 ///
 /// Where both directions of a connection go to the UDP port 4791, ports cannot name a flow: the
 /// destination queue pair does. Many hosts use the same numbers, so the addresses are part of it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FlowKey {
     src: u128,
     dst: u128,
@@ -73,6 +74,27 @@ impl Via {
 
     fn tunnel(self) -> Option<u32> {
         u32::try_from((self.0.get() >> TUNNEL_SHIFT).checked_sub(1)?).ok()
+    }
+}
+
+/// The upper bits of an IPv4 address that is mapped into IPv6 (RFC 4291 2.5.5.2).
+const MAPPED_IPV4: u128 = 0xffff << 32;
+
+impl Hash for FlowKey {
+    /// As few words as hold all of it: it is hashed for every packet.
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Self { src, dst, via: Via(via), dest_qp, src_qp } = *self;
+        let ipv4 = |ip: u128| u32::try_from(ip ^ MAPPED_IPV4);
+        if let (Ok(src), Ok(dst)) = (ipv4(src), ipv4(dst)) {
+            state.write_u32(src);
+            state.write_u32(dst);
+        } else {
+            state.write_u128(src);
+            state.write_u128(dst);
+        }
+        state.write_u64(u64::from(dest_qp) | u64::from(src_qp) << 32);
+        state.write_u64(via.get());
     }
 }
 

@@ -6,7 +6,7 @@ use super::direction::{Direction, flag};
 use super::pmtu::Pmtu;
 use super::proof::Event;
 use super::seen::{Kind, Place, Seen};
-use super::waiting::Open;
+use super::waiting::{Open, OpenMessages};
 
 /// The largest DMA length the standard allows, in bytes.
 pub(super) const MAX_DMA_LEN: u32 = 1 << 31;
@@ -51,6 +51,7 @@ pub(super) fn account(this: &mut Direction, seen: &Seen, span: u32, is_repeated:
     }
     if matches!(seen.service, Service::Rc | Service::Xrc)
         && let Some(time) = seen.time
+        && !this.has(flag::UNANSWERED)
     {
         open_message(this, seen, span, (time, bytes, is_repeated));
     }
@@ -69,7 +70,11 @@ fn open_message(
         *now = now.saturating_add(bytes);
         *most = (*most).max(*now);
     }
-    if seen.place.begins() {
+    if this.open.is_full() && this.answered == this.start {
+        // One direction only was captured, or the other side is dead: there is nothing to time.
+        this.set(flag::UNANSWERED, true);
+        (this.open, this.in_flight) = (OpenMessages::default(), (0, 0));
+    } else if seen.place.begins() {
         this.open.push(Open {
             end,
             bytes,

@@ -136,10 +136,11 @@ impl Tracker {
     /// Takes a frame: its number, from 1, and its time in nanoseconds since the epoch.
     ///
     /// Frames come in the order of the capture. Those that are not RoCE count too: flow control
-    /// and errors about RoCE tell something.
-    pub fn observe(&mut self, frame: &Frame<'_>, number: u64, time_ns: Option<u64>) {
+    /// and errors about RoCE tell something. Returns whether it is RoCE, as [`Frame::is_roce`] does.
+    #[inline]
+    pub fn observe(&mut self, frame: &Frame<'_>, number: u64, time_ns: Option<u64>) -> bool {
         let icrc = if self.config.check_icrc { frame.icrc_state() } else { None };
-        self.observe_checked(frame, number, time_ns, icrc);
+        self.observe_checked(frame, number, time_ns, icrc)
     }
 
     /// The same with an ICRC that was checked before; `None` when it was not.
@@ -149,7 +150,7 @@ impl Tracker {
         number: u64,
         time_ns: Option<u64>,
         icrc: Option<IcrcState>,
-    ) {
+    ) -> bool {
         let totals = &mut self.totals;
         totals.frames = totals.frames.saturating_add(1);
         totals.last_frame = number;
@@ -162,11 +163,12 @@ impl Tracker {
         match &frame.content {
             Content::Packet(net, packet) => {
                 let icrc = icrc.unwrap_or(IcrcState::Unchecked);
-                self.packet(frame, (net, packet), (number, time_ns), icrc);
+                return self.packet(frame, (net, packet), (number, time_ns), icrc);
             }
             Content::NoBth(no_bth) => {
                 totals.cut_headers = totals.cut_headers.saturating_add(1);
                 count_carrier(totals, no_bth.carrier);
+                return true;
             }
             Content::Pfc(pfc) => count_pfc(totals, pfc, number, time_ns),
             Content::Pause(_) => {
@@ -179,6 +181,7 @@ impl Tracker {
                 self.other(frame, number);
             }
         }
+        false
     }
 
     fn packet(
@@ -187,7 +190,7 @@ impl Tracker {
         (net, packet): (&Net<'_>, &Packet<'_>),
         (number, time): (u64, Option<u64>),
         icrc: IcrcState,
-    ) {
+    ) -> bool {
         if let Some(reject) = frame.rejection() {
             self.totals.not_roce = self.totals.not_roce.saturating_add(1);
             if reject == Reject::UnknownOpcode && packet.bth.tver() == 0 {
@@ -195,7 +198,7 @@ impl Tracker {
                 let totals = &mut self.totals;
                 totals.frame_lists.add(&mut totals.reserved_opcode_frames, number);
             }
-            return;
+            return false;
         }
         count_carrier(&mut self.totals, net.carrier());
         let key = FlowKey::of(frame, net, packet);
@@ -203,7 +206,7 @@ impl Tracker {
         let Some(mut seen) = Seen::of(frame, (net, packet), (number, time), icrc) else {
             // A vendor's own opcode on InfiniBand.
             self.totals.refused = self.totals.refused.saturating_add(1);
-            return;
+            return true;
         };
         seen.is_known_fault = fault.is_some_and(|fault| fault != IcrcFault::Unknown);
         if fault == Some(IcrcFault::Missing) && packet.icrc.is_some() {
@@ -221,6 +224,7 @@ impl Tracker {
         } else {
             self.flow(key, &seen);
         }
+        true
     }
 
     /// Counts the state of the ICRC; says what is wrong with a wrong one.

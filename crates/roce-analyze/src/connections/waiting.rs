@@ -81,6 +81,12 @@ impl OpenMessages {
         rest.push_back(open);
     }
 
+    /// Whether the next message takes the place of the oldest.
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        self.rest.as_ref().is_some_and(|rest| rest.len() >= MAX_OPEN)
+    }
+
     #[inline]
     pub(super) const fn front(&self) -> Option<&Open> {
         self.first.as_ref()

@@ -18,7 +18,7 @@ use roce_wire::{Frame, Link};
 use self::owners::Owners;
 use crate::Outcome;
 use crate::cli::{Format, OutputArgs, SourceArgs};
-use crate::drive::{Sink, Took, Trace, drive, is_written};
+use crate::drive::{Sink, Took, Trace, drive, is_flow_control};
 use crate::printer::{self, remark};
 use crate::source::Source;
 use crate::text::number::Grouped;
@@ -183,8 +183,8 @@ impl Sink for Watch {
     #[inline]
     fn frame(&mut self, captured: &Captured<'_>, frame: &Frame<'_>, _: Link) -> Result<Took> {
         self.wire.record(captured.time_ns, captured.wire_len);
-        self.tracker.observe(frame, captured.number, captured.time_ns);
-        Ok(Took { write: is_written(frame), count: true })
+        let is_roce = self.tracker.observe(frame, captured.number, captured.time_ns);
+        Ok(Took { write: is_roce || is_flow_control(frame), count: true })
     }
 
     fn start(&mut self) {
