@@ -24,6 +24,7 @@ mod manual;
 mod refusals;
 mod selection;
 mod terminal;
+mod threads;
 mod tree;
 mod widths;
 mod writing;

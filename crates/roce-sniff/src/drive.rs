@@ -136,6 +136,10 @@ enum Output<'r> {
 }
 
 impl Output<'_> {
+    const fn is_wanted(&self) -> bool {
+        !matches!(self, Self::None)
+    }
+
     fn write(&mut self, captured: &Captured<'_>) -> Result<(), roce_capture::Error> {
         if let Self::To(path) = self {
             *self = Self::File(FileWriter::create(path, &WriterOptions::default())?);
@@ -188,7 +192,7 @@ impl<'r, S: Sink> Run<'r, S> {
         let wire_len = usize::try_from(captured.wire_len).unwrap_or(usize::MAX);
         let frame = Frame::parse(link, captured.data, wire_len, self.ports);
         let took = self.sink.frame(captured, &frame, link)?;
-        if took.write {
+        if took.write && self.output.is_wanted() {
             self.output.write(captured)?;
         }
         self.left = self.left.saturating_sub(u64::from(took.count));

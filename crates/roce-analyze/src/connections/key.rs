@@ -82,7 +82,7 @@ const MAPPED_IPV4: u128 = 0xffff << 32;
 
 impl Hash for FlowKey {
     /// As few words as hold all of it: it is hashed for every packet.
-    #[inline]
+    #[inline(always)]
     fn hash<H: Hasher>(&self, state: &mut H) {
         let Self { src, dst, via: Via(via), dest_qp, src_qp } = *self;
         let ipv4 = |ip: u128| u32::try_from(ip ^ MAPPED_IPV4);

@@ -3,6 +3,7 @@
 mod csv;
 mod ladder;
 mod owners;
+mod parallel;
 mod rates;
 mod table;
 
@@ -13,10 +14,11 @@ use clap::{Args, ValueEnum};
 use roce_analyze::connections::{Config, Connection, Report, Tracker, WireRate, json};
 use roce_capture::{Frame as Captured, Stats};
 use roce_host::Host;
-use roce_wire::{Frame, Link};
+use roce_wire::{Frame, IcrcState, Link};
 
 use self::owners::Owners;
 use crate::Outcome;
+use crate::batches::threads;
 use crate::cli::{Format, OutputArgs, SourceArgs};
 use crate::drive::{Sink, Took, Trace, drive, is_flow_control};
 use crate::printer::{self, remark};
@@ -168,10 +170,18 @@ impl Watch {
         args: &SourceArgs,
         quiet: bool,
     ) -> Result<(Report, Trace)> {
-        let trace = drive(source, args, quiet, &mut self)?;
-        let mut report = self.tracker.finish();
-        report.wire = self.wire.finish();
-        if let Some(mut owners) = self.owners {
+        let (watch, trace) = match source {
+            Source::Files(inputs) if threads(args, inputs) > 1 => {
+                parallel::follow(self, inputs, args, quiet, threads(args, inputs))?
+            }
+            _ => {
+                let trace = drive(source, args, quiet, &mut self)?;
+                (self, trace)
+            }
+        };
+        let mut report = watch.tracker.finish();
+        report.wire = watch.wire.finish();
+        if let Some(mut owners) = watch.owners {
             owners.look();
             owners.join(&mut report.connections);
         }
@@ -179,8 +189,22 @@ impl Watch {
     }
 }
 
+impl Watch {
+    /// Takes a frame whose ICRC was looked at; returns whether it is RoCE.
+    fn take(
+        &mut self,
+        captured: &Captured<'_>,
+        frame: &Frame<'_>,
+        icrc: Option<IcrcState>,
+    ) -> bool {
+        self.wire.record(captured.time_ns, captured.wire_len);
+        self.tracker.observe_checked(frame, captured.number, captured.time_ns, icrc)
+    }
+}
+
 impl Sink for Watch {
-    #[inline]
+    // Inlined into the loop, this would take the frame apart and put it together again.
+    #[inline(never)]
     fn frame(&mut self, captured: &Captured<'_>, frame: &Frame<'_>, _: Link) -> Result<Took> {
         self.wire.record(captured.time_ns, captured.wire_len);
         let is_roce = self.tracker.observe(frame, captured.number, captured.time_ns);

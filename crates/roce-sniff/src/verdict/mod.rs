@@ -15,6 +15,7 @@ use roce_host::Host;
 use roce_wire::{Carrier, Frame, Link};
 
 use crate::Outcome;
+use crate::batches::threads;
 use crate::beside::{Beside, HostSide};
 use crate::cli::{Expect, Format, VerdictArgs};
 use crate::drive::{Sink, Took, Trace, drive};
@@ -28,8 +29,8 @@ pub(crate) fn run(args: &VerdictArgs) -> Result<Outcome> {
     let is_live = matches!(source, Source::Live(_));
     let config = Config { check_icrc: !args.source.no_icrc, ..Config::default() };
     let (verdict, trace, host) = match &source {
-        Source::Files(inputs) if parallel::threads(&args.source, inputs) > 1 => {
-            let threads = parallel::threads(&args.source, inputs);
+        Source::Files(inputs) if threads(&args.source, inputs) > 1 => {
+            let threads = threads(&args.source, inputs);
             let quiet = args.output.quiet;
             let (verdict, trace) = parallel::verdict(inputs, &args.source, config, quiet, threads)?;
             (verdict, trace, None)

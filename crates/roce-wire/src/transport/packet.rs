@@ -42,6 +42,7 @@ pub struct Packet<'a> {
     /// The invariant CRC; absent when cut off or when the length leaves no room for it.
     pub icrc: Option<&'a Icrc>,
     wire_len: usize,
+    header_len: usize,
     after_bth: &'a [u8],
 }
 
@@ -65,6 +66,7 @@ impl<'a> Packet<'a> {
             Some(info) => Extended::parse(info.headers, after_bth),
             None => (Extended::default(), after_bth),
         };
+        let header_len = bytes.len().saturating_sub(rest.len());
         let body = Body::parse(rest, bytes.len() < wire_len, bth.pad_count());
         let after_bth = match (body.icrc, after_bth.split_last_chunk::<4>()) {
             (Some(_), Some((covered, _))) => covered,
@@ -89,6 +91,7 @@ impl<'a> Packet<'a> {
             pad,
             icrc,
             wire_len,
+            header_len,
             after_bth,
         })
     }
@@ -114,6 +117,7 @@ impl<'a> Packet<'a> {
             pad,
             icrc,
             wire_len: _,
+            header_len: _,
             after_bth: _,
         } = *self;
         bth.emit(out)?;
@@ -137,7 +141,7 @@ impl<'a> Packet<'a> {
     #[must_use]
     pub fn lacks_headers(&self) -> bool {
         let wanted = self.bth.opcode.info().map_or(0, |info| usize::from(info.headers_len));
-        self.header_len() < Bth::LEN.saturating_add(wanted)
+        self.header_len < Bth::LEN.saturating_add(wanted)
     }
 
     /// The length from BTH to ICRC by the account of the headers below, in bytes.
@@ -149,8 +153,7 @@ impl<'a> Packet<'a> {
     /// The length of BTH and of the extended headers that are there, in bytes.
     #[must_use]
     pub const fn header_len(&self) -> usize {
-        let body = self.payload.len().saturating_add(self.pad.len());
-        Bth::LEN.saturating_add(self.after_bth.len().saturating_sub(body))
+        self.header_len
     }
 
     /// The length of the payload by the packet's own account, in bytes, cut off or not. Headers
@@ -158,7 +161,7 @@ impl<'a> Packet<'a> {
     #[must_use]
     pub fn payload_wire_len(&self) -> usize {
         let wanted = self.bth.opcode.info().map_or(0, |info| usize::from(info.headers_len));
-        let headers = self.header_len().max(Bth::LEN.saturating_add(wanted));
+        let headers = self.header_len.max(Bth::LEN.saturating_add(wanted));
         let body = self.wire_len.saturating_sub(headers);
         let Some(body) = body.checked_sub(Icrc::LEN) else { return body };
         body.checked_sub(usize::from(self.bth.pad_count())).unwrap_or(body)
