@@ -27,7 +27,7 @@ pub(super) fn answer(
 ) -> Option<NakCode> {
     let psn = seen.psn;
     let is_old = psn.is_before(asked.answered);
-    if is_old && is_copy(this, seen, false) {
+    if is_old && is_copy(this, asked, seen, false) {
         note_copy(this, seen);
         return None;
     }
@@ -40,6 +40,9 @@ pub(super) fn answer(
         }
     }
     let known = asked.has(flag::STARTED);
+    if !known {
+        this.set(flag::UNMATCHED, true);
+    }
     let ahead = psn.distance_from(asked.next);
     if known && (ahead > WINDOW || psn.distance_from(asked.answered) < -WINDOW) {
         let trouble = this.trouble();
@@ -248,7 +251,7 @@ fn data_response(asked: &mut Direction, this: &mut Direction, seen: &Seen) {
             this.goodput = this.goodput.saturating_add(u64::from(seen.payload));
         }
     } else {
-        unexpected_response(this, seen, is_new);
+        unexpected_response(asked, this, seen, is_new);
     }
     if is_new {
         asked.responded = end;
@@ -280,7 +283,7 @@ fn take_response(asked: &mut Direction, this: &mut Direction, seen: &Seen, at: u
 
 /// A response that nothing waits for: late, captured twice, or to a request that was not seen.
 #[cold]
-fn unexpected_response(this: &mut Direction, seen: &Seen, is_new: bool) {
+fn unexpected_response(asked: &Direction, this: &mut Direction, seen: &Seen, is_new: bool) {
     let trouble = this.trouble();
     let was_sent = trouble.response_holes.at(seen.psn).is_some_and(|hole| hole.is_sure);
     if trouble.response_holes.fill(seen.psn, 1) > 0 && was_sent {
@@ -290,7 +293,7 @@ fn unexpected_response(this: &mut Direction, seen: &Seen, is_new: bool) {
         this.goodput = this.goodput.saturating_add(u64::from(seen.payload));
     } else if is_new {
         this.goodput = this.goodput.saturating_add(u64::from(seen.payload));
-    } else if is_copy(this, seen, false) {
+    } else if is_copy(this, asked, seen, false) {
         note_copy(this, seen);
     } else {
         let trouble = this.trouble();

@@ -10,8 +10,8 @@ use super::timing::Durations;
 use super::trouble::Trouble;
 use super::waiting::{OpenMessages, PendingRequests};
 
-/// How many frames back a frame is looked for that was captured twice.
-const RECENT: usize = 4;
+/// How many frames back a frame is looked for that was captured twice; a power of two.
+const RECENT: usize = 16;
 /// How far apart the IP identifications of neighbours are that were counted up. Linux shares a
 /// counter among flows, and leaps when it was idle.
 const NEAR: u16 = 2048;
@@ -43,6 +43,8 @@ pub(super) mod flag {
     /// More messages are open than are followed, and none was ever answered: none is followed until
     /// one is.
     pub(in crate::connections) const UNANSWERED: u16 = 1 << 10;
+    /// Answers were seen while the requests that they answer were not known.
+    pub(in crate::connections) const UNMATCHED: u16 = 1 << 11;
 }
 
 /// One direction of a connection. What most connections never need is in boxes.
@@ -100,7 +102,7 @@ pub(super) struct Direction {
     /// One bit for each DSCP: of packets with data, of CNPs.
     pub dscps: [u64; 2],
     pub max_idle: u64,
-    recent: [(u32, u32); RECENT],
+    recent: [u16; RECENT],
     recent_at: u8,
 
     /// Behind the last request of a retransmission.
@@ -113,6 +115,13 @@ pub(super) struct Direction {
     pub course: Course,
     /// Of the first datagram.
     pub q_key: Option<u32>,
+}
+
+/// Tells the newest frames of a direction apart, but for one in 32768; never 0.
+const fn fingerprint(seen: &Seen) -> u16 {
+    let mixed = (seen.mark ^ seen.psn.get()).wrapping_mul(0x9e37_79b1);
+    let [high, low, ..] = mixed.to_be_bytes();
+    u16::from_be_bytes([high, low]) | 1
 }
 
 /// What only connections with times need.
@@ -158,7 +167,7 @@ impl Direction {
             ecn: [0; 4],
             dscps: [0; 2],
             max_idle: 0,
-            recent: [(0, 0); RECENT],
+            recent: [0; RECENT],
             recent_at: 0,
             round: Psn::default(),
             start: Psn::default(),
@@ -192,6 +201,14 @@ impl Direction {
     #[inline]
     pub(super) fn times(&mut self) -> &mut Times {
         self.times.get_or_insert_default()
+    }
+
+    /// Answers went by that nobody held to the requests of this direction: which of these still
+    /// wait is not known.
+    pub(super) fn forget_waiting(&mut self) {
+        self.open = OpenMessages::default();
+        self.pending = PendingRequests::default();
+        self.in_flight.0 = 0;
     }
 
     /// What is counted of a packet whose content cannot be trusted.
@@ -301,14 +318,20 @@ impl Direction {
     pub(super) fn remember(&mut self, seen: &Seen) {
         let at = usize::from(self.recent_at) % RECENT;
         if let Some(slot) = self.recent.get_mut(at) {
-            *slot = (seen.psn.get() | 1 << 24, seen.mark);
+            *slot = fingerprint(seen);
         }
         self.recent_at = self.recent_at.wrapping_add(1);
     }
 
+    /// Whether copies are the rule: two of five packets are.
+    pub(super) fn is_mirrored(&self) -> bool {
+        let copies = self.trouble.as_ref().map_or(0, |trouble| trouble.duplicate_frames);
+        copies > 0 && copies.saturating_mul(5) >= self.packets.saturating_mul(2)
+    }
+
     /// How many frames back the same frame was captured, 0 for right before.
     pub(super) fn same_frame(&self, seen: &Seen) -> Option<usize> {
-        let wanted = (seen.psn.get() | 1 << 24, seen.mark);
+        let wanted = fingerprint(seen);
         (0..RECENT).find(|back| {
             let at = usize::from(self.recent_at).wrapping_sub(1).wrapping_sub(*back) % RECENT;
             self.recent.get(at) == Some(&wanted)

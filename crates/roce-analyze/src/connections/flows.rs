@@ -2,6 +2,7 @@
 
 use roce_wire::IcrcState;
 
+use super::direction::flag;
 use super::key::FlowKey;
 use super::report::LearnedFrom;
 use super::requests::Fit;
@@ -80,6 +81,13 @@ impl Tracker {
         let [taken, _] = taken.dirs;
         let key = taken.key;
         conn.dirs[1] = taken;
+        let [there, back] = &mut conn.dirs;
+        if there.has(flag::UNMATCHED) {
+            back.forget_waiting();
+        }
+        if back.has(flag::UNMATCHED) {
+            there.forget_waiting();
+        }
         conn.pairing = Some((pair.by, pair.confidence));
         self.table.enter(first, 1);
         key.filter(|_| second == at.slot())

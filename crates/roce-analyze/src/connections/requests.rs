@@ -249,7 +249,7 @@ fn old_request(this: &mut Direction, back: &mut Direction, seen: &Seen, span: u3
             is_resent = true;
             retransmission(this, back, seen, span, true);
         }
-        None if is_copy(this, seen, true) => {
+        None if is_copy(this, back, seen, true) => {
             let before = seen.psn.is_before(this.arrived);
             note_copy(this, seen);
             if before {
@@ -340,11 +340,12 @@ fn is_late(this: &Direction, seen: &Seen, hole: &Hole) -> bool {
 }
 
 /// Whether the frame was captured before. Where the IP identification counts, the ICRC is never
-/// the same twice; elsewhere only what follows at once is a copy.
-pub(super) fn is_copy(this: &Direction, seen: &Seen, is_request: bool) -> bool {
+/// the same twice; elsewhere only what follows soon is a copy, and at once unless copies are the
+/// rule on this connection or nothing can have called for a retransmission.
+pub(super) fn is_copy(this: &Direction, other: &Direction, seen: &Seen, is_request: bool) -> bool {
     let Some(back) = this.same_frame(seen) else { return false };
-    if seen.ip_id.is_some() && this.ip_id_counts() {
-        return true;
+    if let Some(id) = seen.ip_id.filter(|_| this.ip_id_counts()) {
+        return id.wrapping_sub(this.ip_id).cast_signed() <= 0;
     }
     if is_request
         && this.trouble.as_ref().is_some_and(|t| !t.open_naks.is_empty() || t.rnr.is_some())
@@ -355,7 +356,8 @@ pub(super) fn is_copy(this: &Direction, seen: &Seen, is_request: bool) -> bool {
         (Some(last), Some(now)) => now.saturating_sub(last) < COPY,
         _ => true,
     };
-    back == 0 && soon
+    let is_uncalled = is_request && !seen.kind.has_data_response() && !this.has(flag::IN_ROUND);
+    soon && (back == 0 || is_uncalled || this.is_mirrored() || other.is_mirrored())
 }
 
 pub(super) fn note_copy(this: &mut Direction, seen: &Seen) {
