@@ -40,8 +40,7 @@ pub(super) mod flag {
     pub(in crate::connections) const GOOD_ICRC: u16 = 1 << 8;
     /// The responder has said NAK or RNR NAK since it last went on.
     pub(in crate::connections) const NAKED: u16 = 1 << 9;
-    /// More messages are open than are followed, and none was ever answered: none is followed until
-    /// one is.
+    /// Many messages are open, and none was ever answered: none is followed until one is.
     pub(in crate::connections) const UNANSWERED: u16 = 1 << 10;
     /// Answers were seen while the requests that they answer were not known.
     pub(in crate::connections) const UNMATCHED: u16 = 1 << 11;

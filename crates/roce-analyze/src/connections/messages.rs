@@ -70,7 +70,7 @@ fn open_message(
         *now = now.saturating_add(bytes);
         *most = (*most).max(*now);
     }
-    if this.open.is_full() && this.answered == this.start {
+    if this.open.are_hopeless() && this.answered == this.start {
         // One direction only was captured, or the other side is dead: there is nothing to time.
         this.set(flag::UNANSWERED, true);
         (this.open, this.in_flight) = (OpenMessages::default(), (0, 0));

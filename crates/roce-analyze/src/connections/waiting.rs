@@ -6,6 +6,9 @@ use roce_wire::Psn;
 
 /// How many messages are followed at a time; the oldest give way. As many as a usual send queue.
 const MAX_OPEN: usize = 128;
+/// How many are followed before the first answer: one direction of a hundred thousand connections
+/// is not to take 4 KiB each.
+const MAX_UNANSWERED: usize = 32;
 /// Room for this many messages is kept when none is open.
 const KEPT_OPEN: usize = 8;
 /// How many requests are remembered that call for a response with data. Responders are asked to
@@ -81,10 +84,10 @@ impl OpenMessages {
         rest.push_back(open);
     }
 
-    /// Whether the next message takes the place of the oldest.
+    /// Whether there are too many to follow where none was ever answered.
     #[inline]
-    pub(super) fn is_full(&self) -> bool {
-        self.rest.as_ref().is_some_and(|rest| rest.len() >= MAX_OPEN)
+    pub(super) fn are_hopeless(&self) -> bool {
+        self.rest.as_ref().is_some_and(|rest| rest.len() >= MAX_UNANSWERED)
     }
 
     #[inline]
