@@ -15,9 +15,9 @@ use super::Mask;
 /// Whether this processor has what [`masked`] needs.
 #[inline]
 pub(super) fn is_supported() -> bool {
-    #[cfg(feature = "std")]
+    #[cfg(any(test, feature = "std"))]
     return std::is_x86_feature_detected!("pclmulqdq") && std::is_x86_feature_detected!("sse4.1");
-    #[cfg(not(feature = "std"))]
+    #[cfg(not(any(test, feature = "std")))]
     return cfg!(target_feature = "pclmulqdq") && cfg!(target_feature = "sse4.1");
 }
 
