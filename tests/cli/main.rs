@@ -13,6 +13,7 @@
     reason = "tests may be blunt"
 )]
 
+mod analysis;
 mod captures;
 mod commented;
 mod counts;

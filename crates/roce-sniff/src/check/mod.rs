@@ -13,11 +13,12 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use clap::{Args, ValueEnum};
+use roce_analyze::connections::Report;
 use roce_analyze::findings::{self, CaptureFacts, Finding, Policy, RULES, Severity};
 
 use crate::Outcome;
 use crate::cli::{Format, OutputArgs, SourceArgs};
-use crate::connections::{config, track};
+use crate::connections::{config, say_evicted, track};
 use crate::drive::Trace;
 use crate::printer;
 use crate::source::Source;
@@ -104,11 +105,12 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     };
     compatible::explain(&mut findings);
     // Whoever reads the report may have enough of it sooner: the copy is made nevertheless.
-    let told = report(args, &findings);
+    let told = report(args, &findings, has_matter(&seen));
     if let Some(copy) = copy {
         copy.write(args, &Comments::of(&findings, &seen), seen.totals.last_frame)?;
     }
     told?;
+    say_evicted(&seen);
     trace.settle(false)?;
     let fails = findings.iter().any(|finding| args.fail_on.fails(finding.severity));
     Ok(if fails { Outcome::Disagrees } else { Outcome::Done })
@@ -137,13 +139,19 @@ fn policy(args: &CheckArgs) -> Result<Policy> {
     Ok(policy)
 }
 
-fn report(args: &CheckArgs, findings: &[Finding]) -> Result<()> {
+/// Whether there was anything that a rule looks at.
+fn has_matter(seen: &Report) -> bool {
+    let totals = &seen.totals;
+    totals.carriers.iter().any(|packets| *packets > 0) || totals.pfc > 0 || totals.pause > 0
+}
+
+fn report(args: &CheckArgs, findings: &[Finding], has_matter: bool) -> Result<()> {
     if args.output.quiet {
         return Ok(());
     }
     let mut out = printer::open(args.output.color);
     match args.output.format {
-        Format::Text => text::write(&mut out, findings, printer::width())?,
+        Format::Text => text::write(&mut out, findings, has_matter, printer::width())?,
         Format::Json => json::write(&mut out, findings)?,
         Format::Csv => csv(&mut out, findings)?,
     }

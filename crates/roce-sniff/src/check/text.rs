@@ -9,8 +9,13 @@ use crate::text::number::{Grouped, plural};
 use crate::text::style::{ANSWER, BAD, DIM, GOOD, WARN};
 use crate::text::wrap::wrapped;
 
-pub(super) fn write(out: &mut impl Write, findings: &[Finding], width: usize) -> io::Result<()> {
-    writeln!(out, "{}", headline(findings))?;
+pub(super) fn write(
+    out: &mut impl Write,
+    findings: &[Finding],
+    has_matter: bool,
+    width: usize,
+) -> io::Result<()> {
+    writeln!(out, "{}", headline(findings, has_matter))?;
     for finding in findings {
         writeln!(out)?;
         one(out, finding, width)?;
@@ -18,7 +23,13 @@ pub(super) fn write(out: &mut impl Write, findings: &[Finding], width: usize) ->
     Ok(())
 }
 
-fn headline(findings: &[Finding]) -> String {
+fn headline(findings: &[Finding], has_matter: bool) -> String {
+    // A capture in the wrong place is no good news.
+    if findings.is_empty() && !has_matter {
+        return format!(
+            "{WARN}No RoCE here, and no flow control: there was nothing to check.{WARN:#}"
+        );
+    }
     if findings.is_empty() {
         return format!("{GOOD}Nothing is wrong here.{GOOD:#}");
     }

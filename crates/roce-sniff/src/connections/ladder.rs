@@ -19,9 +19,28 @@ use crate::text::wrap::{Line, paragraph};
 /// A silence of this many nanoseconds gets a line of its own.
 const GAP: u64 = 10_000_000;
 
-pub(super) fn show(source: &Source, args: &ConnectionsArgs, connection: &Connection) -> Result<()> {
+/// Reads the source again for the frames of one connection: draws them, writes them where that is
+/// asked for.
+pub(super) fn show(
+    source: &Source,
+    args: &ConnectionsArgs,
+    connection: &Connection,
+    is_drawn: bool,
+) -> Result<()> {
     let mut out = printer::open(args.output.color);
     let width = printer::width();
+    if is_drawn {
+        head(&mut out, connection, width)?;
+    }
+    let why = why(connection);
+    let mut ladder = Ladder { connection, why, out, width, is_drawn, start: None, last: None };
+    let trace = drive(source, &args.source, args.output.quiet, &mut ladder)?;
+    ladder.out.flush()?;
+    trace.settle(false)
+}
+
+/// What stands above the diagram.
+fn head(out: &mut printer::Out, connection: &Connection, width: usize) -> io::Result<()> {
     let head = format!(
         "Connection {}: {} {}, {} ↔ {}, {}.",
         connection.id,
@@ -31,15 +50,10 @@ pub(super) fn show(source: &Source, args: &ConnectionsArgs, connection: &Connect
         end(&connection.b),
         connection.outcome.key().replace('_', " ")
     );
-    paragraph(&mut out, ANSWER, "", &head, width)?;
-    rates::write(&mut out, connection, width)?;
+    paragraph(out, ANSWER, "", &head, width)?;
+    rates::write(out, connection, width)?;
     let lane = lane(width);
-    writeln!(out, "\n{:>8} {:>12}  {:<lane$}{:>lane$}", "frame", "time", "A", "B")?;
-    let why = why(connection);
-    let mut ladder = Ladder { connection, why, out, width, start: None, last: None };
-    let trace = drive(source, &args.source, args.output.quiet, &mut ladder)?;
-    ladder.out.flush()?;
-    trace.settle(false)
+    writeln!(out, "\n{:>8} {:>12}  {:<lane$}{:>lane$}", "frame", "time", "A", "B")
 }
 
 /// Columns in front of the diagram: frame and time.
@@ -67,6 +81,8 @@ struct Ladder<'l> {
     why: BTreeMap<u64, Vec<&'static str>>,
     out: printer::Out,
     width: usize,
+    /// Whether it is drawn, or the frames are only written to a file.
+    is_drawn: bool,
     start: Option<u64>,
     last: Option<u64>,
 }
@@ -80,7 +96,9 @@ impl Sink for Ladder<'_> {
         }
         let Some((net, packet)) = frame.packet() else { return Ok(skipped) };
         let Some(forth) = self.direction(net, packet) else { return Ok(skipped) };
-        self.rung(captured, frame, net, packet, forth)?;
+        if self.is_drawn {
+            self.rung(captured, frame, net, packet, forth)?;
+        }
         Ok(Took { write: true, count: true })
     }
 }

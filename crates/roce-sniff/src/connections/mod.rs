@@ -23,7 +23,7 @@ use crate::cli::{Format, OutputArgs, SourceArgs};
 use crate::drive::{Sink, Took, Trace, drive, is_flow_control};
 use crate::printer::{self, remark};
 use crate::source::Source;
-use crate::text::number::Grouped;
+use crate::text::number::plural;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -89,11 +89,20 @@ pub(crate) fn run(args: &ConnectionsArgs) -> Result<Outcome> {
     let (mut report, trace) = watch.follow(&source, &args.source, args.output.quiet)?;
     if let Some(id) = args.id {
         let Some(connection) = report.connections.iter().find(|one| one.id == id) else {
-            bail!("--id {id}: there are {} connections", report.connections.len());
+            let count = u64::try_from(report.connections.len()).unwrap_or(u64::MAX);
+            let are = if count == 1 { "is" } else { "are" };
+            bail!("--id {id}: there {are} {}", plural(count, "connection", "connections"));
         };
-        ladder::show(&source, args, connection)?;
-        trace.settle(false)?;
-        return Ok(Outcome::Done);
+        let is_drawn = !args.output.quiet && args.output.format == Format::Text;
+        // The frames of one connection are known in the second reading only.
+        if is_drawn || args.source.write.is_some() {
+            ladder::show(&source, args, connection, is_drawn)?;
+        }
+        if is_drawn {
+            trace.settle(false)?;
+            return Ok(Outcome::Done);
+        }
+        report.connections.retain(|one| one.id == id);
     }
     arrange(&mut report.connections, args);
     if !args.output.quiet {
@@ -109,15 +118,21 @@ pub(crate) fn run(args: &ConnectionsArgs) -> Result<Outcome> {
         }
         out.flush()?;
     }
-    if report.evicted.connections > 0 {
-        remark(&format!(
-            "{} connections with {} packets had to give way to newer ones; see --max-connections",
-            Grouped(report.evicted.connections),
-            Grouped(report.evicted.packets)
-        ));
-    }
+    say_evicted(&report);
     trace.settle(false)?;
     Ok(Outcome::Done)
+}
+
+/// Says that the report lacks connections, and how many.
+pub(crate) fn say_evicted(report: &Report) {
+    let evicted = report.evicted;
+    if evicted.connections > 0 {
+        remark(&format!(
+            "{} with {} had to give way to newer ones; see --max-connections",
+            plural(evicted.connections, "connection", "connections"),
+            plural(evicted.packets, "packet", "packets")
+        ));
+    }
 }
 
 /// Follows every connection of the source.

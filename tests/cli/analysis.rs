@@ -1,0 +1,39 @@
+//! `connections` and `check`: what they say where there is less to say than was asked for.
+
+use roce_sniff_tests::command::{run, run_line};
+
+/// A capture taken in the wrong place is not healthy: there was nothing to look at.
+#[test]
+fn no_roce_is_no_praise() {
+    let none = run(&["check", "rxe/rping_v4.pcap", "-f", "tcp"]).well().text();
+    assert_eq!(none, "No RoCE here, and no flow control: there was nothing to check.\n");
+    assert_eq!(run_line("check rxe/rping_v4.pcap").well().text(), "Nothing is wrong here.\n");
+}
+
+/// Both commands say that they forgot connections: the MANIFEST knows of two queue pairs here.
+#[test]
+fn forgotten_connections_are_said() {
+    for command in ["connections", "check"] {
+        let got = run(&[command, "rxe/atomic_cas_v4.pcap", "--max-connections", "1"]);
+        let errors = got.errors();
+        assert!(errors.contains("1 connection with 20 packets had to give way"), "{errors}");
+        let all = run(&[command, "rxe/atomic_cas_v4.pcap"]).well();
+        assert_eq!(all.errors(), "", "{command}");
+    }
+}
+
+/// `--id` holds for every format, and draws nothing when it is to be quiet.
+#[test]
+fn one_connection_in_every_format() {
+    let json = run_line("connections rxe/loss_a.pcap --id 2 --format json").json();
+    let connections = json["connections"].as_array().unwrap();
+    assert_eq!(connections.len(), 1);
+    assert_eq!(connections[0]["id"], 2);
+    let csv = run_line("connections rxe/loss_a.pcap --id 2 --format csv").well().text();
+    assert!(csv.lines().skip(1).all(|line| line.starts_with("2,")), "{csv}");
+    assert_eq!(csv.lines().count(), 3, "{csv}");
+    assert_eq!(run_line("connections rxe/loss_a.pcap --id 2 --quiet").well().text(), "");
+    let none = run_line("connections rxe/rping_v4.pcap --id 2");
+    assert_eq!(none.code(), Some(2));
+    assert_eq!(none.errors(), "roce-sniff: --id 2: there is 1 connection\n");
+}
