@@ -31,6 +31,9 @@ fn an_error_names_its_line_and_what_would_be_right() {
         ("window = 0", "line 4, column 10: window is 0, not 1 to 65536"),
         ("retries = 8", "line 4, column 11: retries is 8, not 0 to 7"),
         ("repeat = 0", "line 4, column 10: repeat is 0, not 1 to 1000000"),
+        ("vxlan = 0x1000000", "line 4, column 9: vxlan is 16777216, not 0 to 16777215"),
+        ("srqn = 0x1000000", "line 4, column 8: srqn is 16777216, not 0 to 16777215"),
+        ("[capture]\nmiss = [2, 0]", "line 5, column 12: frames are numbered from 1"),
         ("[[connection.op]]\nkind = \"steal\"", "line 5, column 8: unknown variant `steal`"),
         ("dscp = ", "line 4, column 8:"),
     ] {
@@ -62,15 +65,29 @@ fn events_must_say_when_and_to_whom() {
         ("kind = \"loss\"", "line 4, column 1: an event says when"),
         ("kind = \"loss\"\nat = [1]\nconnection = 2", "line 7, column 14: there is no such"),
         ("kind = \"loss\"\nat = [1]\nconnection = \"x\"", "line 7, column 14: there is no such"),
+        ("kind = \"loss\"\nat = [0]", "line 6, column 7: packets and messages are numbered from 1"),
         ("kind = \"loss\"\nrate = 1.5", "line 6, column 8: a rate lies between 0 and 1"),
-        ("kind = \"nak\"\nat = [1]", "line 4, column 1: a nak has a code"),
-        ("kind = \"malformed\"\nat = [1]", "line 4, column 1: a malformed packet has"),
+        ("kind = \"nak\"\nat = [1]", "line 4, column 1: a nak has a code: invalid-request, "),
+        ("kind = \"malformed\"\nat = [1]", "line 4, column 1: a malformed packet has a what: tver"),
         ("kind = \"rnr\"\nat = [1]\nof = \"acks\"", "line 4, column 1: only requests"),
         ("kind = \"rnr\"\nrate = 1.0", "line 4, column 1: never ends: set rnr_retries"),
         ("kind = \"rnr\"\nat = [1]\ntimer = 32", "line 7, column 9: timer is 32, not 0 to 31"),
     ] {
         let said = error(&with(&format!("[[event]]\n{event}")));
         assert!(said.starts_with(expected), "{event}: {said}");
+    }
+}
+
+#[test]
+fn private_data_must_fit_its_message() {
+    for (service, room) in [("rc", 56), ("ud", 180)] {
+        let scenario = |len| {
+            let data = "x".repeat(len);
+            with(&format!("service = \"{service}\"\n[connection.cm]\nprivate_data = \"{data}\""))
+        };
+        assert!(Scenario::parse(&scenario(room)).is_ok());
+        let said = error(&scenario(room + 1));
+        assert_eq!(said, format!("line 6, column 16: private_data is longer than {room} bytes"));
     }
 }
 

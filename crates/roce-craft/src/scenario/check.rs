@@ -90,6 +90,16 @@ impl<'t> Check<'t> {
             .map_or_else(|| self.wrong(&value.span(), "a rate lies between 0 and 1"), Ok)
     }
 
+    /// Numbers that count from 1, in order.
+    pub(super) fn numbers(&self, numbers: &[Spanned<u64>], of: &str) -> Result<Vec<u64>> {
+        if let Some(zero) = numbers.iter().find(|number| *number.get_ref() == 0) {
+            return self.wrong(&zero.span(), format!("{of} are numbered from 1"));
+        }
+        let mut numbers: Vec<u64> = numbers.iter().map(|number| *number.get_ref()).collect();
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+
     /// The names of all hosts: those of the file, or those that connections name.
     fn names(&self) -> Vec<&'t str> {
         if !self.file.host.is_empty() {
@@ -126,8 +136,7 @@ impl<'t> Check<'t> {
     }
 
     fn capture(&self, capture: &Capture) -> Result<CapturePlan> {
-        let mut miss = capture.miss.clone();
-        miss.sort_unstable();
+        let miss = self.numbers(&capture.miss, "frames")?;
         let snaplen = match &capture.snaplen {
             Some(snaplen) => {
                 let bytes = self.between(snaplen, "snaplen", (1, 0x4_0000))?;
@@ -204,14 +213,14 @@ impl<'t> Check<'t> {
             carrier: entry.carrier,
             service: entry.service,
             vlan,
-            vxlan: entry.vxlan,
+            vxlan: self.below_2_to_24(entry.vxlan.as_ref(), "vxlan")?,
             traffic_class: dscp << 2 | ecn_bits(entry.ecn),
             hop_limit: entry.hop_limit.unwrap_or(64),
             pmtu,
             qpn: self.pair(entry.qpn.as_ref(), "qpn", 2)?,
             psn: self.pair(entry.psn.as_ref(), "psn", 0)?,
             p_key: entry.p_key.unwrap_or(0xffff),
-            srqn: entry.srqn.unwrap_or(0x4000),
+            srqn: self.below_2_to_24(entry.srqn.as_ref(), "srqn")?.unwrap_or(0x4000),
             mig_req: entry.mig_req,
             udp_src_port: entry.udp_src_port,
             ip_id: entry.ip_id,
@@ -276,6 +285,11 @@ impl<'t> Check<'t> {
         }
     }
 
+    /// A number of 24 bits.
+    fn below_2_to_24(&self, number: Option<&Spanned<u32>>, what: &str) -> Result<Option<u32>> {
+        number.map(|number| self.between(number, what, (0, 0xff_ffff))).transpose()
+    }
+
     /// Two numbers of 24 bits.
     fn pair(
         &self,
@@ -300,11 +314,14 @@ impl<'t> Check<'t> {
         };
         let timeout_code = self.between(&cm.timeout, "timeout", (1, 31))?;
         let room = if service == Service::Ud { 180 } else { 56 };
-        if cm.private_data.len() > room {
-            return Err(ScenarioError::general(format!(
-                "private_data is longer than {room} bytes"
-            )));
-        }
+        let private_data = match &cm.private_data {
+            Some(data) if data.get_ref().len() > room => {
+                let message = format!("private_data is longer than {room} bytes");
+                return self.wrong(&data.span(), message);
+            }
+            Some(data) => data.get_ref().clone().into_bytes(),
+            None => Vec::new(),
+        };
         Ok(CmPlan {
             port: cm.port,
             src_port: cm.src_port,
@@ -320,7 +337,7 @@ impl<'t> Check<'t> {
             drep: cm.drep,
             alternate_path: cm.alternate_path,
             icmp: cm.icmp,
-            private_data: cm.private_data.clone().into_bytes(),
+            private_data,
         })
     }
 }

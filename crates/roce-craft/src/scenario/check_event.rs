@@ -8,6 +8,11 @@ use super::file::{Event, EventKind, NakKind, Of, Where, Which};
 use crate::plan::{ConnectionPlan, Rule};
 use crate::rng::Chance;
 
+const NAK_CODES: &str =
+    "a nak has a code: invalid-request, remote-access-error or remote-operational-error";
+const MALFORMED: &str =
+    "a malformed packet has a what: tver, opcode, length, pad, reserved or no-icrc";
+
 impl Check<'_> {
     /// Adds the rule of an event to the connections that it happens to.
     pub(super) fn event(
@@ -47,8 +52,7 @@ impl Check<'_> {
     fn rule(&self, spanned: &Spanned<Event>) -> Result<Rule, ScenarioError> {
         let event = spanned.get_ref();
         let span = spanned.span();
-        let mut at = event.at.clone();
-        at.sort_unstable();
+        let at = self.numbers(&event.at, "packets and messages")?;
         let every = match &event.every {
             Some(every) => Some(self.between(every, "every", (1, u64::MAX))?),
             None => None,
@@ -65,13 +69,13 @@ impl Check<'_> {
             None => 14,
         };
         let nak = match (event.kind, event.code) {
-            (EventKind::Nak, None) => return self.wrong(&span, "a nak has a code"),
+            (EventKind::Nak, None) => return self.wrong(&span, NAK_CODES),
             (_, Some(NakKind::InvalidRequest) | None) => 1,
             (_, Some(NakKind::RemoteAccessError)) => 2,
             (_, Some(NakKind::RemoteOperationalError)) => 3,
         };
         if event.kind == EventKind::Malformed && event.what.is_none() {
-            return self.wrong(&span, "a malformed packet has a `what`");
+            return self.wrong(&span, MALFORMED);
         }
         if matches!(event.kind, EventKind::Rnr | EventKind::Nak | EventKind::Silence)
             && event.of != Of::Requests

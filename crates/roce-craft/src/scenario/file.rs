@@ -53,7 +53,7 @@ pub(crate) struct Capture {
     /// The part of the frames that the capture misses though they were there.
     pub miss_rate: Option<Spanned<f64>>,
     /// Frames that the capture misses, by the number they would have.
-    pub miss: Vec<u64>,
+    pub miss: Vec<Spanned<u64>>,
     /// The capture begins this late.
     pub start: Span,
     /// The capture ends here.
@@ -153,7 +153,7 @@ pub(crate) struct Connection {
     #[serde(default)]
     pub pcp: Option<Spanned<u8>>,
     /// The frames travel in this VXLAN network.
-    pub vxlan: Option<u32>,
+    pub vxlan: Option<Spanned<u32>>,
     #[serde(default)]
     pub dscp: Option<Spanned<u8>>,
     #[serde(default)]
@@ -165,7 +165,7 @@ pub(crate) struct Connection {
     /// First PSN of `from` and of `to`.
     pub psn: Option<Spanned<[u32; 2]>>,
     pub p_key: Option<u16>,
-    pub srqn: Option<u32>,
+    pub srqn: Option<Spanned<u32>>,
     #[serde(default)]
     pub mig_req: bool,
     pub udp_src_port: Option<u16>,
@@ -263,7 +263,7 @@ pub(crate) struct Cm {
     pub icmp: bool,
     /// The client's private data, behind RDMA_CM's header.
     #[serde(default)]
-    pub private_data: String,
+    pub private_data: Option<Spanned<String>>,
 }
 
 const fn rping_port() -> u16 {

@@ -82,7 +82,7 @@ pub(crate) struct Event {
     pub of: Of,
     /// Which packets, by their number from 1; of messages for `rnr`.
     #[serde(default)]
-    pub at: Vec<u64>,
+    pub at: Vec<Spanned<u64>>,
     /// Every so many packets.
     pub every: Option<Spanned<u64>>,
     /// At random, this part of the packets.
