@@ -266,3 +266,20 @@ fn a_capture_without_roce() {
     run(&["rewrite", "made/random_4791.pcap", "-o", text(&out), "--frames", "1-3"]).well();
     assert_eq!(read(&out).0.len(), 3);
 }
+
+/// Real traffic in which bits were flipped, IPv4 headers among them, into a VLAN and out of it.
+#[test]
+fn what_was_wrong_stays_wrong_on_the_way_there_and_back() {
+    let folder = folder();
+    let [tagged, back] = ["tagged.pcap", "back.pcap"].map(|name| folder.path().join(name));
+    let original = fixtures().join("rxe/corrupt_b.pcap");
+    for (from, to, change) in
+        [(&original, &tagged, &["--add-vlan", "7:3"][..]), (&tagged, &back, &["--strip-vlan"])]
+    {
+        let mut arguments = vec!["rewrite", text(from), "-o", text(to)];
+        arguments.extend(change);
+        assert_eq!(run(&arguments).code(), Some(0));
+    }
+    let bytes = |path| read(path).0.into_iter().map(|kept| kept.data).collect::<Vec<_>>();
+    assert!(bytes(&original) == bytes(&back));
+}

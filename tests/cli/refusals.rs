@@ -205,3 +205,23 @@ fn a_mistake_says_what_where_and_how_it_is_right() {
         assert!(said.contains(wanted), "{said}");
     }
 }
+
+/// Nobody gets plain bytes under a compressed name, and no table is asked to hold nothing.
+#[test]
+fn names_and_numbers_that_cannot_be_meant_are_refused() {
+    let folder = crate::captures::folder();
+    let out = folder.path().join("out.pcapng.gz");
+    let out = out.to_str().unwrap();
+    for line in [
+        format!("rxe/loss_a.pcap -w {out}"),
+        format!("check rxe/loss_a.pcap -w {out}"),
+        format!("rewrite rxe/loss_a.pcap -o {out} --set-dscp 26"),
+        format!("craft healthy-v2 -o {out}"),
+        "connections --max-connections 0 rxe/loss_a.pcap".to_owned(),
+    ] {
+        let ended = run_line(&line);
+        let said = ended.errors();
+        assert_eq!((ended.code(), said.lines().count()), (Some(2), 1), "{line}: {said}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}

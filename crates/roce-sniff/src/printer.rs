@@ -36,9 +36,11 @@ pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
-/// How many columns there are; 80 where nobody knows.
+/// How many columns there are, at least 40: what COLUMNS says, else the terminal, else 80.
 pub(crate) fn width() -> usize {
-    terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0).max(40))
+    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    told.or_else(terminal).unwrap_or(80).max(40)
 }
 
 /// Says something on standard error that is no error.

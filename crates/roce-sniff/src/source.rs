@@ -98,6 +98,17 @@ impl Read for Keeping {
     }
 }
 
+/// Captures are written plain, and their names are to say so.
+pub(crate) fn refuse_compressed(to: &Path) -> Result<()> {
+    match to.extension().and_then(|end| end.to_str()) {
+        Some(end @ ("gz" | "zst")) => bail!(
+            "{}: captures are written uncompressed; leave out .{end} and compress it afterwards",
+            to.display()
+        ),
+        _ => Ok(()),
+    }
+}
+
 impl Source {
     /// Finds out what the names mean.
     pub(crate) fn resolve(args: &SourceArgs) -> Result<Self> {
@@ -134,6 +145,7 @@ impl Source {
         if to.as_os_str() == "-" {
             bail!("-w -: standard output is for the report; name a file");
         }
+        refuse_compressed(to)?;
         let Self::Files(inputs) = self else { return Ok(()) };
         for input in inputs {
             let path = match input {

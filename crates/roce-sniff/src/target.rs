@@ -9,6 +9,7 @@ use anyhow::{Context as _, Error, Result};
 use roce_capture::Error as CaptureError;
 
 use crate::draft::Draft;
+use crate::source::refuse_compressed;
 
 /// A file that is being made, or a stream.
 pub(crate) struct Target {
@@ -27,6 +28,7 @@ impl Target {
     /// Opens what is to become `name`; `-` is standard output. Devices and pipes take the bytes as
     /// they come.
     pub(crate) fn open(name: &Path) -> Result<(Self, Sink)> {
+        refuse_compressed(name)?;
         let name = name.to_owned();
         if name.as_os_str() == "-" {
             return Ok((Self { name, draft: None }, Sink::Stdout));

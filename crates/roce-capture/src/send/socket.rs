@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::ifaddrs::getifaddrs;
+use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{
     AddressFamily, LinkAddr, MsgFlags, MultiHeaders, SockFlag, SockType, bind, sendmmsg,
     setsockopt, socket, sockopt,
@@ -149,12 +150,17 @@ fn reason(errno: Errno) -> String {
     }
 }
 
+fn exists(name: &str) -> bool {
+    if_nametoindex(name).is_ok()
+}
+
 fn failure(name: &str, errno: Errno) -> Error {
     let name = name.to_owned();
     match errno {
         Errno::EPERM | Errno::EACCES => Error::NoPermissionToSend { name },
-        Errno::ENETDOWN => Error::InterfaceDown { name },
-        Errno::ENXIO | Errno::ENODEV => {
+        // That is what an interface says first when it goes away.
+        Errno::ENETDOWN if exists(&name) => Error::InterfaceDown { name },
+        Errno::ENETDOWN | Errno::ENXIO | Errno::ENODEV => {
             Error::Send { name, message: "the interface has gone away".to_owned() }
         }
         errno => Error::Send { name, message: io::Error::from(errno).to_string() },

@@ -9,6 +9,7 @@ mod text;
 
 use std::fs;
 use std::io::{self, Write as _};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
@@ -49,8 +50,8 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     link_speed: Option<u64>,
     /// How many connections to keep track of
-    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
-    max_connections: usize,
+    #[arg(long, value_name = "N", default_value = "1000000")]
+    max_connections: NonZeroUsize,
     /// List every rule
     #[arg(long)]
     list: bool,

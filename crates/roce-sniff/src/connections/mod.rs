@@ -8,6 +8,7 @@ mod rates;
 mod table;
 
 use std::io::{self, Write as _};
+use std::num::NonZeroUsize;
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
@@ -53,8 +54,8 @@ pub(crate) struct ConnectionsArgs {
     #[arg(long)]
     live: bool,
     /// How many connections to keep track of
-    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
-    max_connections: usize,
+    #[arg(long, value_name = "N", default_value = "1000000")]
+    max_connections: NonZeroUsize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
@@ -146,8 +147,8 @@ pub(crate) fn track(
 }
 
 /// How connections are followed.
-pub(crate) fn config(args: &SourceArgs, max_connections: usize) -> Config {
-    Config::default().with_max_connections(max_connections).with_check_icrc(!args.no_icrc)
+pub(crate) fn config(args: &SourceArgs, max_connections: NonZeroUsize) -> Config {
+    Config::default().with_max_connections(max_connections.get()).with_check_icrc(!args.no_icrc)
 }
 
 /// Who can say which processes of this host take part.

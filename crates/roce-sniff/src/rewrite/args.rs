@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use roce_wire::MacAddr;
 
@@ -95,7 +96,7 @@ pub(super) struct MapArgs {
     /// Rename every address, queue pair and key by a seed, replace payloads, blank out whatever
     /// else may name somebody, frames that are not RoCE included; who knows the seed can undo
     /// the names
-    #[arg(long, value_name = "SEED")]
+    #[arg(long, value_name = "SEED", value_parser = NonEmptyStringValueParser::new())]
     pub(super) anonymize: Option<String>,
 }
 

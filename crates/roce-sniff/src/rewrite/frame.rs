@@ -52,6 +52,12 @@ impl Rewriter {
             seal.put_on(shape.bytes, link, shape.wire_len, &self.new_ports);
         }
         let wire_len = shape.wire_len;
+        if let Some(fault) = sums::ipv4_fault(frame).filter(|_| bytes != captured.data) {
+            let mended = Frame::parse(link, &bytes, wire_len, &self.new_ports);
+            if let Some((at, spoilt)) = sums::spoil_ipv4(&mended, fault) {
+                put(&mut bytes, at, &spoilt);
+            }
+        }
         if let Some(start) = fcs.filter(|_| bytes != captured.data) {
             set_frame_check_sequence(&mut bytes, start);
         }

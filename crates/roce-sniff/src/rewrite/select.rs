@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use roce_capture::Frame as Captured;
 use roce_wire::mad::Management;
 use roce_wire::mad::cm::CmMessage;
@@ -99,6 +99,12 @@ struct Exchange {
 
 impl Selection {
     pub(super) fn new(args: &SelectArgs) -> Result<Self> {
+        if let (Some(Moment::Absolute(from)), Some(Moment::Absolute(to)))
+        | (Some(Moment::Relative(from)), Some(Moment::Relative(to))) = (args.from, args.to)
+            && from > to
+        {
+            bail!("--from is later than --to: no frame is between them");
+        }
         Ok(Self {
             filter: Filter::new(args.filter.clone())?,
             last: args.frames.iter().map(|range| range.last).max().unwrap_or(u64::MAX),

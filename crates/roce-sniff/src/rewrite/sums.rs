@@ -50,6 +50,34 @@ pub(super) fn adjust(old: &Frame<'_>, layers: &Layers<'_>, new: &mut [u8]) {
     }
 }
 
+/// By how much the checksum of the innermost IPv4 header is too high, in ones' complement; `None`
+/// when it is right or there is none.
+pub(super) fn ipv4_fault(frame: &Frame<'_>) -> Option<u16> {
+    let header = frame.bytes().get(innermost_ipv4(frame)?)?;
+    // Over a header with a right checksum the sum is all ones, which is zero.
+    Some(fold(words(header, false))).filter(|sum| !matches!(sum, 0 | 0xffff))
+}
+
+/// What makes the checksum of the innermost IPv4 header wrong by so much where it was mended: where
+/// it stands, and its bytes.
+pub(super) fn spoil_ipv4(frame: &Frame<'_>, fault: u16) -> Option<(usize, [u8; 2])> {
+    if ipv4_fault(frame).is_some() {
+        return None;
+    }
+    let at = innermost_ipv4(frame)?.start.checked_add(10)?;
+    let right = word(frame.bytes(), at)?;
+    Some((at, fold(u64::from(right).saturating_add(u64::from(fault))).to_be_bytes()))
+}
+
+fn innermost_ipv4(frame: &Frame<'_>) -> Option<std::ops::Range<usize>> {
+    let headers = frame.layers().filter_map(|(at, layer)| match layer {
+        Layer::Ipv4(ip) => Some((at, usize::from(ip.header_len()))),
+        _ => None,
+    });
+    let (at, len) = headers.last()?;
+    Some(at..at.checked_add(len)?)
+}
+
 /// Where the last IP header says that its datagram ends, or the capture does.
 fn ip_end(layers: &[(usize, Layer<'_>)], captured: usize) -> usize {
     let end = layers.iter().rev().find_map(|(at, layer)| match layer {
