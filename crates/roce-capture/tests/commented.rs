@@ -10,28 +10,14 @@
 
 mod common;
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Arc, Mutex};
 
 use common::Order::{Big, Little};
-use common::{block, drain, erf_record, interface, obsolete, open, option, read, section, simple};
+use common::{
+    Shared, block, drain, erf_record, interface, obsolete, open, option, read, section, simple,
+};
 use roce_capture::{CommentedCopy, FileReader, Part, WriterOptions};
-
-/// What was written, for who looks at it afterwards.
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
 
 /// Copies captures into one, with comments on the frames that `comment` gives one.
 fn copy(readers: Vec<FileReader>, comment: impl Fn(u64) -> String) -> Vec<u8> {

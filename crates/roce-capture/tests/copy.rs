@@ -9,27 +9,11 @@
 
 mod common;
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
 
 use common::Order::{Big, Little};
-use common::{Order, block, drain, interface, open, option, read, section, simple};
+use common::{Order, Shared, block, drain, interface, open, option, read, section, simple};
 use roce_capture::{Compression, Container, FileCopy, FileReader, Frame, Part};
-
-/// What was written, for who looks at it afterwards.
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
 
 /// Copies a capture, its frames as `edit` makes them: bytes and length on the wire.
 fn copy(

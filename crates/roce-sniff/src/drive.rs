@@ -38,6 +38,15 @@ pub(crate) struct Took {
     pub(crate) count: bool,
 }
 
+/// Parses a frame of a capture.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "a call would copy the frame")]
+pub(crate) fn parse<'c>(captured: &Captured<'c>, ports: &Ports) -> Frame<'c> {
+    let link = Link::from_linktype(captured.link_type.0);
+    let wire_len = usize::try_from(captured.wire_len).unwrap_or(usize::MAX);
+    Frame::parse(link, captured.data, wire_len, ports)
+}
+
 /// Whether the frame is of those that `-w` writes: RoCE, InfiniBand, and MAC control.
 #[inline]
 pub(crate) fn is_written(frame: &Frame<'_>) -> bool {

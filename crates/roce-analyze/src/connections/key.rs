@@ -193,21 +193,6 @@ impl FlowKey {
     }
 }
 
-/// A number that is the same for every packet between two hosts, in both directions.
-///
-/// Frames of one number must go to one [`Tracker`](super::Tracker): connections are paired within
-/// it. `None` for a frame that carries no packet; any tracker may have it.
-#[must_use]
-pub fn shard_of(frame: &Frame<'_>) -> Option<u64> {
-    let (net, _) = frame.packet()?;
-    let (src, dst) = ends(net);
-    // Addition forgets the order; the multiplication spreads what is left over the upper bits.
-    let both = src.wrapping_add(dst);
-    let folded = u64::try_from(both & u128::from(u64::MAX)).unwrap_or(0)
-        ^ u64::try_from(both >> 64).unwrap_or(0);
-    Some(folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32)
-}
-
 #[inline]
 fn ends(net: &Net<'_>) -> (u128, u128) {
     match net {

@@ -52,7 +52,7 @@ mod upper;
 mod waiting;
 mod wire;
 
-pub use key::{FlowKey, HostPair, shard_of};
+pub use key::{FlowKey, HostPair};
 pub use proof::{MANY_PROOFS_PER_EVENT, MAX_PROOFS_PER_EVENT};
 pub use report::{
     CnpReaction, Connection, DirectionReport, EcnReport, End, Event, Evicted, Exchange,

@@ -1,9 +1,24 @@
 //! Capture files put together by hand from the format specifications, and ways to read them.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
-use std::io::{Cursor, Read};
+use std::io::{Cursor, Read, Write};
+use std::sync::{Arc, Mutex};
 
 use roce_capture::{Damage, Error, FileReader, LinkType};
+
+/// What was written, for who looks at it afterwards.
+#[derive(Clone, Default)]
+pub(crate) struct Shared(pub(crate) Arc<Mutex<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
 
 /// A frame that owns its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]

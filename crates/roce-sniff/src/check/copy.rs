@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use roce_analyze::findings::MANY_FRAMES;
 use roce_capture::{CommentedCopy, Envelope, FileReader, Frame as Captured, Part, WriterOptions};
-use roce_wire::{Frame, Link, Ports};
+use roce_wire::Ports;
 
 use super::CheckArgs;
 use super::comments::Comments;
 use crate::draft::Draft;
-use crate::drive::{Filter, is_written};
+use crate::drive::{Filter, is_written, parse};
 use crate::printer::remark;
 use crate::progress::Progress;
 use crate::source::{self, Input, Source};
@@ -195,12 +195,8 @@ impl<'a> Again<'a> {
         }
         let now = self.frames.saturating_add(1);
         let comment = self.comments.on(captured.number, now);
-        let link = Link::from_linktype(captured.link_type.0);
-        let wire_len = usize::try_from(captured.wire_len).unwrap_or(usize::MAX);
         // What is no RoCE may have proved something: that a port is closed.
-        if comment.is_none()
-            && !is_written(&Frame::parse(link, captured.data, wire_len, &self.ports))
-        {
+        if comment.is_none() && !is_written(&parse(captured, &self.ports)) {
             return Ok(());
         }
         self.frames = now;

@@ -13,16 +13,17 @@ use std::thread;
 
 use anyhow::{Context as _, Result};
 use roce_capture::Frame as Captured;
-use roce_wire::{Frame, IcrcState, Link, Ports};
+use roce_wire::{IcrcState, Ports};
 
 use super::Watch;
 use crate::batches::{Batch, Feeder, lock};
 use crate::cli::SourceArgs;
-use crate::drive::{Filter, Trace};
+use crate::drive::{Filter, Trace, parse};
 use crate::source::{self, Input};
 use crate::stop::Stop;
 
-/// When a batch is full, in bytes: small enough that all of them stay in the caches.
+/// When a batch is full, in bytes. With smaller ones the threads wake each other more often than it
+/// is worth.
 const BATCH: usize = 1 << 19;
 /// Batches for each thread that reads ahead: one in its hands, the others on their way.
 const BATCHES: usize = 3;
@@ -146,12 +147,4 @@ impl Ahead<'_> {
         let icrc = if self.args.no_icrc { None } else { parse(captured, self.ports).icrc_state() };
         Ok(Look::Passes(icrc))
     }
-}
-
-#[inline(always)]
-#[allow(clippy::inline_always, reason = "a call would copy the frame")]
-fn parse<'c>(captured: &Captured<'c>, ports: &Ports) -> Frame<'c> {
-    let link = Link::from_linktype(captured.link_type.0);
-    let wire_len = usize::try_from(captured.wire_len).unwrap_or(usize::MAX);
-    Frame::parse(link, captured.data, wire_len, ports)
 }

@@ -34,12 +34,12 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use roce_capture::{FileReader, Frame as Captured, Part, same_file};
-use roce_wire::{Frame, Link, Ports};
+use roce_wire::Ports;
 
 pub(crate) use args::RewriteArgs;
 
 use crate::Outcome;
-use crate::drive::Trace;
+use crate::drive::{Trace, parse};
 use crate::printer::remark;
 use crate::progress::Progress;
 use crate::source::Input;
@@ -147,9 +147,7 @@ fn copy(
             None => return Ok(done),
             Some(Part::Block(block)) => output.block(&block)?,
             Some(Part::Frame(captured, envelope)) => {
-                let link = Link::from_linktype(captured.link_type.0);
-                let wire_len = usize::try_from(captured.wire_len).unwrap_or(usize::MAX);
-                let frame = Frame::parse(link, captured.data, wire_len, &rewriter.ports);
+                let frame = parse(&captured, &rewriter.ports);
                 if selection.wants(&captured, &frame)? {
                     let is_roce = frame.is_roce();
                     let wire_len = rewriter.rewrite(&captured, &frame);
@@ -180,9 +178,7 @@ fn copy(
 fn learn(reader: &mut FileReader, rewriter: &mut Rewriter, stop: &Stop) -> Result<()> {
     let mut learner = Learner::default();
     while let Some(captured) = reader.next_frame()? {
-        let link = Link::from_linktype(captured.link_type.0);
-        let wire_len = usize::try_from(captured.wire_len).unwrap_or(usize::MAX);
-        learner.observe(&Frame::parse(link, captured.data, wire_len, &rewriter.ports));
+        learner.observe(&parse(&captured, &rewriter.ports));
         if captured.number.is_multiple_of(4096) && stop.is_wanted() {
             break;
         }
