@@ -6,6 +6,7 @@ use anstream::{AutoStream, ColorChoice};
 
 use crate::cli::Color;
 use crate::text::escape::printable;
+use crate::text::wrap::wrapped;
 
 /// Standard output, buffered.
 pub(crate) type Out = io::BufWriter<AutoStream<io::StdoutLock<'static>>>;
@@ -43,8 +44,17 @@ pub(crate) fn width() -> usize {
     told.or_else(terminal).unwrap_or(80).max(40)
 }
 
+const PREFIX: &str = "roce-sniff: ";
+
 /// Says something on standard error that is no error.
 pub(crate) fn remark(text: &str) {
     // Standard error may be closed; the work goes on.
-    let _ = writeln!(anstream::stderr(), "roce-sniff: {}", printable(text));
+    let _ = writeln!(anstream::stderr(), "{PREFIX}{}", printable(text));
+}
+
+/// Says something longer, in as many lines as it takes.
+pub(crate) fn long_remark(text: &str) {
+    let mut lines = PREFIX.as_bytes().to_vec();
+    let _ = wrapped(&mut lines, &printable(text), PREFIX.len(), PREFIX.len(), width());
+    let _ = anstream::stderr().write_all(&lines);
 }

@@ -4,7 +4,7 @@
 //! Then what does not: tunnels, tags, the way RoCE is carried. Checksums and ICRC are mended after
 //! each. Memory: names by a seed are permutations and need none; maps are what was typed. What is
 //! remembered of a capture is bounded: 131071 IPv6 addresses that become IPv4, 131072 flows whose
-//! ports are made of queue pairs, 4096 connections being selected.
+//! ports are made of queue pairs, 4096 connections being selected, 131072 names beside maps.
 
 mod args;
 mod cm;
@@ -17,6 +17,7 @@ mod icrc;
 mod keyed;
 mod layers;
 mod maps;
+mod merged;
 mod names;
 mod other;
 mod output;
@@ -40,11 +41,11 @@ pub(crate) use args::RewriteArgs;
 
 use crate::Outcome;
 use crate::drive::{Trace, parse};
-use crate::printer::remark;
+use crate::printer::{long_remark, remark};
 use crate::progress::Progress;
 use crate::source::Input;
 use crate::stop::Stop;
-use crate::text::number::plural;
+use crate::text::number::{Grouped, plural};
 use args::{EcnMark, Way};
 use family::{Family, Given};
 use frame::Rewriter;
@@ -94,7 +95,7 @@ pub(crate) fn run(args: &RewriteArgs) -> Result<Outcome> {
     let name = output.name();
     let written = output.finish()?;
     if !args.quiet {
-        report(&name, written, done.changed, rewriter.unconverted);
+        report(&name, written, done.changed, &rewriter);
     }
     let mut trace = Trace::default();
     trace.add_file(&reader, end, stop.is_wanted())?;
@@ -123,11 +124,15 @@ impl Done {
     }
 }
 
-fn report(name: &str, written: u64, changed: u64, unconverted: u64) {
-    remark(&format!("{name}: {}, {changed} of them changed", plural(written, "frame", "frames")));
-    if unconverted > 0 {
-        let packets = plural(unconverted, "RoCE packet", "RoCE packets");
-        remark(&format!("{packets} could not be carried another way and stayed as they were"));
+fn report(name: &str, written: u64, changed: u64, rewriter: &Rewriter) {
+    let frames = plural(written, "frame", "frames");
+    remark(&format!("{name}: {frames}, {} of them changed", Grouped(changed)));
+    if rewriter.unconverted > 0 {
+        let packets = plural(rewriter.unconverted, "RoCE packet", "RoCE packets");
+        long_remark(&format!("{packets} could not be carried another way and stayed as they were"));
+    }
+    for merged in rewriter.names.remarks() {
+        long_remark(&merged);
     }
 }
 

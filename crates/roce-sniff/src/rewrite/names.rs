@@ -1,5 +1,6 @@
 //! What everything is called afterwards: by the user's maps first, then by the seed.
 
+use std::cell::RefCell;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::rc::Rc;
 
@@ -9,6 +10,7 @@ use super::args::MapArgs;
 use super::family::Family;
 use super::hidden::Hidden;
 use super::maps::{self, IpMap, Map, QpnMap};
+use super::merged::{Merged, Name};
 use super::src_ports::{Learner, SrcPorts};
 
 /// All new names.
@@ -28,6 +30,8 @@ pub(super) struct Names {
     /// What was learnt of source ports before.
     src_ports: SrcPorts,
     ports: Ports,
+    /// What the maps have made one.
+    merged: RefCell<Merged>,
 }
 
 impl Names {
@@ -45,12 +49,15 @@ impl Names {
             family,
             src_ports: SrcPorts::default(),
             ports: *ports,
+            merged: RefCell::default(),
         }
     }
 
     pub(super) fn mac(&self, mac: MacAddr) -> MacAddr {
         let hidden = || self.hidden.as_deref().map_or(mac, |hidden| hidden.mac(mac));
-        maps::find(&self.mac, mac).unwrap_or_else(hidden)
+        let new = maps::find(&self.mac, mac).unwrap_or_else(hidden);
+        self.note(&self.mac, Name::Mac(mac), Name::Mac(new));
+        new
     }
 
     /// The address of the same family.
@@ -60,11 +67,13 @@ impl Names {
             return hidden();
         }
         let new = maps::find_ip(&self.ip, maps::bits_of(ip)).map(Ipv6Addr::from_bits);
-        match (new, ip) {
+        let new = match (new, ip) {
             (None, _) => hidden(),
             (Some(new), IpAddr::V4(ip)) => IpAddr::V4(new.to_ipv4_mapped().unwrap_or(ip)),
             (Some(new), IpAddr::V6(_)) => IpAddr::V6(new),
-        }
+        };
+        self.note(&self.ip, Name::Ip(ip.to_canonical()), Name::Ip(new.to_canonical()));
+        new
     }
 
     pub(super) fn ipv4(&self, ip: Ipv4Addr) -> Ipv4Addr {
@@ -107,18 +116,24 @@ impl Names {
     pub(super) fn lid(&self, lid: Lid) -> Lid {
         let lid = lid.get();
         let hidden = || self.hidden.as_deref().map_or(lid, |hidden| hidden.lid(lid));
-        Lid::new(maps::find(&self.lid, lid).unwrap_or_else(hidden))
+        let new = maps::find(&self.lid, lid).unwrap_or_else(hidden);
+        self.note(&self.lid, Name::Lid(lid), Name::Lid(new));
+        Lid::new(new)
     }
 
     pub(super) fn vlan(&self, vlan: u16) -> u16 {
-        maps::find(&self.vlan, vlan).unwrap_or(vlan)
+        let new = maps::find(&self.vlan, vlan).unwrap_or(vlan);
+        self.note(&self.vlan, Name::Vlan(vlan), Name::Vlan(new));
+        new
     }
 
     /// A queue pair of a host, which is called as it was before.
     pub(super) fn qpn(&self, host: Addr, qpn: Qpn) -> Qpn {
         let hidden =
             || self.hidden.as_deref().map_or(qpn, |hidden| Qpn::new(hidden.qpn(qpn.get())));
-        maps::find_qpn(&self.qpn, host, qpn).unwrap_or_else(hidden)
+        let new = maps::find_qpn(&self.qpn, host, qpn).unwrap_or_else(hidden);
+        self.note(&self.qpn, Name::Qpn(host, qpn.get()), Name::Qpn(host, new.get()));
+        new
     }
 
     /// Takes what a look through the capture has told of source ports.
@@ -134,16 +149,22 @@ impl Names {
             });
             made.unwrap_or_else(|| hidden.src_port(port, &self.ports))
         };
-        maps::find(&self.udp_port, port)
-            .unwrap_or_else(|| self.hidden.as_deref().map_or(port, hidden))
+        let new = maps::find(&self.udp_port, port)
+            .unwrap_or_else(|| self.hidden.as_deref().map_or(port, hidden));
+        self.note(&self.udp_port, Name::UdpPort(port), Name::UdpPort(new));
+        new
     }
 
     pub(super) fn dst_port(&self, port: u16) -> u16 {
-        maps::find(&self.udp_port, port).unwrap_or(port)
+        let new = maps::find(&self.udp_port, port).unwrap_or(port);
+        self.note(&self.udp_port, Name::UdpPort(port), Name::UdpPort(new));
+        new
     }
 
     pub(super) fn cm_port(&self, port: u16) -> u16 {
-        maps::find(&self.cm_port, port).unwrap_or(port)
+        let new = maps::find(&self.cm_port, port).unwrap_or(port);
+        self.note(&self.cm_port, Name::CmPort(port), Name::CmPort(new));
+        new
     }
 
     /// The flow label that a connection request names.
@@ -154,7 +175,9 @@ impl Names {
     pub(super) fn r_key(&self, host: Addr, key: RKey) -> RKey {
         let key = key.get();
         let hidden = || self.hidden.as_deref().map_or(key, |hidden| hidden.r_key(host, key));
-        RKey::new(maps::find(&self.r_key, key).unwrap_or_else(hidden))
+        let new = maps::find(&self.r_key, key).unwrap_or_else(hidden);
+        self.note(&self.r_key, Name::RKey(host, key), Name::RKey(host, new));
+        RKey::new(new)
     }
 
     pub(super) fn virt_addr(&self, host: Addr, key: RKey, addr: VirtAddr) -> VirtAddr {
@@ -168,6 +191,18 @@ impl Names {
 
     pub(super) fn guid(&self, guid: u64) -> u64 {
         self.hidden.as_deref().map_or(guid, |hidden| hidden.guid(guid))
+    }
+
+    /// Takes down what a name has become, where there are maps for its kind.
+    fn note<T>(&self, maps: &[T], old: Name, new: Name) {
+        if !maps.is_empty() {
+            self.merged.borrow_mut().note(old, new);
+        }
+    }
+
+    /// What is to be said of names that have become one.
+    pub(super) fn remarks(&self) -> Vec<String> {
+        self.merged.borrow().remarks()
     }
 
     /// The ports that RoCE v2 goes to afterwards; `None` when there are too many.

@@ -12,4 +12,5 @@ mod anonymous;
 mod common;
 mod edits;
 mod files;
+mod merged;
 mod shapes;
