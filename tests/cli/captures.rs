@@ -60,7 +60,9 @@ pub(crate) fn as_nobody(folder: &Path) -> Option<Command> {
     // What this was built in may be closed to others.
     let copy = folder.join("roce-sniff");
     if !copy.exists() {
-        std::fs::copy(program(), &copy).unwrap();
+        // By a process of its own: a file that is open for writing when another thread forks is busy
+        // until that child runs something else.
+        assert!(Command::new("cp").arg(program()).arg(&copy).status().unwrap().success());
     }
     command.arg(copy);
     Some(command)
