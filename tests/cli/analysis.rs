@@ -8,6 +8,25 @@ fn no_roce_is_no_praise() {
     let none = run(&["check", "rxe/rping_v4.pcap", "-f", "tcp"]).well().text();
     assert_eq!(none, "No RoCE here, and no flow control: there was nothing to check.\n");
     assert_eq!(run_line("check rxe/rping_v4.pcap").well().text(), "Nothing is wrong here.\n");
+    let packets = |line| run_line(line).well().json()["versions"]["v2_ipv4"]["packets"].clone();
+    assert_eq!(packets("check rxe/rping_v4.pcap --format json -f tcp"), 0);
+    assert_eq!(packets("check rxe/rping_v4.pcap --format json"), 65);
+    assert_eq!(packets("rxe/rping_v4.pcap --format json"), 65);
+}
+
+/// The rules are the same in every format.
+#[test]
+fn rules_in_every_format() {
+    let json = run_line("check --list --format json").well().json();
+    let rules = json["rules"].as_array().unwrap();
+    let csv = run_line("check --list --format csv").well().text();
+    let mut lines = csv.lines();
+    assert_eq!(lines.next(), Some("severity,id,title,when,meaning,advice"));
+    assert_eq!(lines.clone().count(), rules.len());
+    for (line, rule) in lines.zip(rules) {
+        let word = |key: &str| rule[key].as_str().unwrap();
+        assert!(line.starts_with(&format!("{},{},", word("severity"), word("id"))), "{line}");
+    }
 }
 
 /// Both commands say that they forgot connections: the MANIFEST knows of two queue pairs here.

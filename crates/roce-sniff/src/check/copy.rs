@@ -13,7 +13,7 @@ use super::CheckArgs;
 use super::comments::Comments;
 use crate::draft::Draft;
 use crate::drive::{Filter, is_written, parse};
-use crate::printer::remark;
+use crate::printer::{long_remark, remark};
 use crate::progress::Progress;
 use crate::source::{self, Input, Source};
 use crate::stop::Stop;
@@ -102,7 +102,7 @@ impl Copy {
         let frames = plural(frames, "frame", "frames");
         remark(&format!("{name}: {frames}, {} of them with a comment", Grouped(commented)));
         if comments.are_cut {
-            remark(&format!(
+            long_remark(&format!(
                 "{name}: there are comments for the first {} frames of a finding; there may be more",
                 Grouped(u64::try_from(MANY_FRAMES).unwrap_or(u64::MAX))
             ));

@@ -3,11 +3,23 @@
 use std::io::{self, Write};
 
 use anyhow::Result;
+use roce_analyze::connections::Totals;
 use roce_analyze::findings::{Finding, RULES};
-use serde_json::json;
+use roce_analyze::verdict::CARRIERS;
+use serde_json::{Map, Value, json};
 
-pub(super) fn write(out: &mut impl Write, findings: &[Finding]) -> Result<()> {
-    let document = json!({ "schema": "roce-sniff/check/1", "findings": findings });
+pub(super) fn write(out: &mut impl Write, findings: &[Finding], totals: &Totals) -> Result<()> {
+    // Named as in the verdict. No finding where there was nothing to check is no good news.
+    let versions: Map<String, Value> = (CARRIERS.iter().zip(totals.carriers))
+        .map(|(carrier, packets)| (carrier.key().to_owned(), json!({ "packets": packets })))
+        .collect();
+    let document = json!({
+        "schema": "roce-sniff/check/1",
+        "source": { "frames": totals.frames },
+        "versions": versions,
+        "congestion": { "pfc": totals.pfc, "pause": totals.pause },
+        "findings": findings,
+    });
     serde_json::to_writer_pretty(&mut *out, &document).map_err(io::Error::from)?;
     writeln!(out)?;
     Ok(())

@@ -14,8 +14,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use clap::{Args, ValueEnum};
-use roce_analyze::connections::Report;
-use roce_analyze::findings::{self, CaptureFacts, Finding, Policy, RULES, Severity};
+use roce_analyze::connections::Totals;
+use roce_analyze::findings::{self, CaptureFacts, Finding, Policy, RULES, Rule, Severity};
 
 use crate::Outcome;
 use crate::cli::{Format, OutputArgs, SourceArgs};
@@ -23,6 +23,7 @@ use crate::connections::{config, say_evicted, track};
 use crate::drive::Trace;
 use crate::printer;
 use crate::source::Source;
+use crate::text::layout::csv as cell;
 use comments::Comments;
 use copy::Copy;
 
@@ -106,7 +107,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     };
     compatible::explain(&mut findings);
     // Whoever reads the report may have enough of it sooner: the copy is made nevertheless.
-    let told = report(args, &findings, has_matter(&seen));
+    let told = report(args, &findings, &seen.totals);
     if let Some(copy) = copy {
         copy.write(args, &Comments::of(&findings, &seen), seen.totals.last_frame)?;
     }
@@ -141,19 +142,18 @@ fn policy(args: &CheckArgs) -> Result<Policy> {
 }
 
 /// Whether there was anything that a rule looks at.
-fn has_matter(seen: &Report) -> bool {
-    let totals = &seen.totals;
-    totals.carriers.iter().any(|packets| *packets > 0) || totals.pfc > 0 || totals.pause > 0
+fn has_matter(totals: &Totals) -> bool {
+    totals.roce_packets() > 0 || totals.pfc > 0 || totals.pause > 0
 }
 
-fn report(args: &CheckArgs, findings: &[Finding], has_matter: bool) -> Result<()> {
+fn report(args: &CheckArgs, findings: &[Finding], totals: &Totals) -> Result<()> {
     if args.output.quiet {
         return Ok(());
     }
     let mut out = printer::open(args.output.color);
     match args.output.format {
-        Format::Text => text::write(&mut out, findings, has_matter, printer::width())?,
-        Format::Json => json::write(&mut out, findings)?,
+        Format::Text => text::write(&mut out, findings, has_matter(totals), printer::width())?,
+        Format::Json => json::write(&mut out, findings, totals)?,
         Format::Csv => csv(&mut out, findings)?,
     }
     out.flush()?;
@@ -170,15 +170,25 @@ fn csv(out: &mut impl io::Write, findings: &[Finding]) -> io::Result<()> {
     Ok(())
 }
 
+fn rules_csv(out: &mut impl io::Write) -> io::Result<()> {
+    writeln!(out, "severity,id,title,when,meaning,advice")?;
+    for Rule { severity, id, title, when, meaning, advice, .. } in RULES {
+        let words = [title, when, meaning, advice].map(|words| cell(words)).join(",");
+        writeln!(out, "{},{id},{words}", text::severity(*severity))?;
+    }
+    Ok(())
+}
+
 fn list(args: &CheckArgs) -> Result<Outcome> {
     let mut out = printer::open(args.output.color);
     match args.output.format {
-        Format::Json => json::rules(&mut out)?,
-        _ => {
+        Format::Text => {
             for rule in RULES {
                 text::rule(&mut out, rule, printer::width())?;
             }
         }
+        Format::Json => json::rules(&mut out)?,
+        Format::Csv => rules_csv(&mut out)?,
     }
     out.flush()?;
     Ok(Outcome::Done)

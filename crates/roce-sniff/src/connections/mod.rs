@@ -22,7 +22,7 @@ use crate::Outcome;
 use crate::batches::threads;
 use crate::cli::{Format, OutputArgs, SourceArgs};
 use crate::drive::{Sink, Took, Trace, drive, is_flow_control};
-use crate::printer::{self, remark};
+use crate::printer::{self, long_remark, remark};
 use crate::source::Source;
 use crate::text::number::plural;
 
@@ -81,7 +81,7 @@ enum Sort {
 pub(crate) fn run(args: &ConnectionsArgs) -> Result<Outcome> {
     let source = Source::resolve(&args.source)?;
     if args.id.is_some() && !source.can_be_read_twice() {
-        bail!("--id reads its source twice: name capture files, not a stream or an interface");
+        bail!("--id reads its source twice: name files, not a stream or interface");
     }
     // A ladder explains every packet, not only the first few of each kind.
     let config = config(&args.source, args.max_connections).with_all_proofs(args.id.is_some());
@@ -128,7 +128,7 @@ pub(crate) fn run(args: &ConnectionsArgs) -> Result<Outcome> {
 pub(crate) fn say_evicted(report: &Report) {
     let evicted = report.evicted;
     if evicted.connections > 0 {
-        remark(&format!(
+        long_remark(&format!(
             "{} with {} had to give way to newer ones; see --max-connections",
             plural(evicted.connections, "connection", "connections"),
             plural(evicted.packets, "packet", "packets")

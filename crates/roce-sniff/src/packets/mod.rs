@@ -15,10 +15,10 @@ use roce_wire::{Content, Frame, IcrcState, Link, Reject};
 use crate::Outcome;
 use crate::cli::{Format, PacketsArgs};
 use crate::drive::{Sink, Took, Trace, drive};
-use crate::printer::{self, remark};
+use crate::printer::{self, long_remark, remark};
 use crate::source::{Input, Source};
 use crate::text::buf::Buf;
-use crate::text::number::plural;
+use crate::text::number::{Grouped, plural};
 use line::Line;
 
 pub(crate) fn run(args: &PacketsArgs) -> Result<Outcome> {
@@ -131,22 +131,23 @@ impl Lister<'_> {
                 .iter()
                 .zip(self.rejected)
                 .filter(|(_, count)| *count > 0)
-                .map(|(reason, count)| format!("{reason} {count}"))
+                .map(|(reason, count)| format!("{reason} {}", Grouped(count)))
                 .collect();
             let frames = plural(total, "frame", "frames");
-            remark(&format!(
+            long_remark(&format!(
                 "not RoCE though with its port or Ethertype: {frames} ({})",
                 reasons.join(", ")
             ));
         }
         if self.unlisted > 0 {
             let frames = plural(self.unlisted, "PFC or PAUSE frame", "PFC and PAUSE frames");
-            remark(&format!("CSV has no columns for {frames}; --format json lists them"));
+            long_remark(&format!("CSV has no columns for {frames}; --format json lists them"));
         }
         if let Some(stats) = trace.stats {
             let dropped = stats.dropped.saturating_add(stats.if_dropped);
+            let dropped = plural(dropped, "frame", "frames");
             let packets = plural(self.listed, "packet", "packets");
-            remark(&format!("{packets} listed, {dropped} frames dropped by the kernel"));
+            remark(&format!("{packets} listed, {dropped} dropped by the kernel"));
         }
     }
 }
