@@ -29,6 +29,24 @@ fn rules_in_every_format() {
     }
 }
 
+/// Files that are no trace in the order of time move each other's clock: that is said.
+#[test]
+fn files_out_of_order_are_said() {
+    let order = |files: &str| run_line(&format!("connections -q {files}")).well().errors();
+    // Taken one after the other, as their MANIFEST says.
+    let [first, then] = ["rxe/rping_v4.pcap", "rxe/rping_v6.pcap"].map(|file| {
+        let from = run(&[file, "--format", "json"]).json()["source"]["first_ns"].as_u64().unwrap();
+        (from, file)
+    });
+    let ((_, first), (_, then)) = (first.min(then), first.max(then));
+    assert_eq!(order(&format!("{first} {then}")), "");
+    let said = order(&format!("{then} {first}"));
+    assert!(said.starts_with(&format!("roce-sniff: {first} begins ")), "{said}");
+    assert!(said.contains(&format!(" before {then} ends")), "{said}");
+    // One thread reads as several do.
+    assert_eq!(order(&format!("-c 1000000 {then} {first}")), said);
+}
+
 /// Both commands say that they forgot connections: the MANIFEST knows of two queue pairs here.
 #[test]
 fn forgotten_connections_are_said() {

@@ -11,7 +11,7 @@ use anyhow::Result;
 use roce_capture::{FileReader, Frame as Captured, LinkType};
 
 use crate::cli::SourceArgs;
-use crate::drive::{Trace, clock_limit};
+use crate::drive::{Times, Trace, add_time, clock_limit};
 use crate::progress::Progress;
 use crate::source::Input;
 use crate::stop::Stop;
@@ -61,6 +61,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(crate) struct Feeder<'f> {
     inputs: std::slice::Iter<'f, Input>,
     reader: Option<FileReader>,
+    times: Times,
     is_stream: bool,
     next_number: u64,
     /// The time of the first frame of the trace.
@@ -79,6 +80,7 @@ impl<'f> Feeder<'f> {
         Self {
             inputs: inputs.iter(),
             reader: None,
+            times: None,
             is_stream: false,
             next_number: 1,
             clock: None,
@@ -121,7 +123,7 @@ impl<'f> Feeder<'f> {
                     Some(input) => match input.open(self.stop, self.next_number) {
                         Ok(reader) => {
                             self.is_stream = input.is_stream();
-                            self.reader = Some(reader);
+                            (self.reader, self.times) = (Some(reader), None);
                         }
                         // What was seen in the files before is still worth reporting.
                         Err(error) if self.next_number > 1 => {
@@ -154,10 +156,13 @@ impl<'f> Feeder<'f> {
                     }
                 }
             };
+            for record in [batch.records.first(), batch.records.last()].into_iter().flatten() {
+                add_time(&mut self.times, record.time_ns);
+            }
             self.progress.update(reader.bytes_read(), reader.total_bytes(), reader.last_number());
             if !is_full {
                 self.next_number = reader.last_number().saturating_add(1);
-                self.trace.add_file(reader, end, self.stop.is_wanted())?;
+                self.trace.add_file(reader, self.times, end, self.stop.is_wanted())?;
                 self.is_over |= self.trace.failure.is_some();
                 self.reader = None;
             }

@@ -73,7 +73,18 @@ pub(crate) struct Trace {
     pub(crate) failure: Option<String>,
     /// Whether the user stopped the reading of files before their end.
     pub(crate) is_interrupted: bool,
+    /// The last file, and the time of its last frame.
+    ended: Option<(String, u64)>,
+    /// That a file begins before the one in front of it ends.
+    disorder: Option<String>,
 }
+
+/// The times of a file's first and last frame, in nanoseconds.
+pub(crate) type Times = Option<(u64, u64)>;
+
+/// Frames of one capture may be out of order by so much, in nanoseconds: a kernel hands over what
+/// several processors have received in blocks.
+const JITTER: u64 = 10_000_000;
 
 /// Reads the source to its end, or to the limit, or until the user wants to stop.
 pub(crate) fn drive(
@@ -108,10 +119,12 @@ pub(crate) fn drive(
                     }
                     Err(error) => return Err(error),
                 };
-                let end = run.file(&mut reader, &mut filter, &mut clock, &mut progress);
+                let mut times = None;
+                let end =
+                    run.file(&mut reader, &mut filter, (&mut clock, &mut times), &mut progress);
                 progress.clear();
                 number = reader.last_number().saturating_add(1);
-                trace.add_file(&reader, end, stop.is_wanted())?;
+                trace.add_file(&reader, times, end, stop.is_wanted())?;
                 trace.is_interrupted = stop.is_wanted() && !input.is_stream();
                 if run.is_over() || trace.failure.is_some() {
                     break;
@@ -208,12 +221,12 @@ impl<'r, S: Sink> Run<'r, S> {
         Ok(())
     }
 
-    /// Reads a file. `clock` is the time of the trace's first frame.
+    /// Reads a file. `clock` is the time of the trace's first frame, `times` are the file's.
     fn file(
         &mut self,
         reader: &mut roce_capture::FileReader,
         filter: &mut Filter,
-        clock: &mut Option<u64>,
+        (clock, times): (&mut Option<u64>, &mut Times),
         progress: &mut Progress,
     ) -> Result<()> {
         let limit = clock_limit(self.duration);
@@ -221,6 +234,7 @@ impl<'r, S: Sink> Run<'r, S> {
             // The clock and the signals are looked at now and then, not for every frame.
             for _ in 0..4096 {
                 let Some(captured) = reader.next_frame()? else { return Ok(()) };
+                add_time(times, captured.time_ns);
                 if let (Some(limit), Some(now)) = (limit, captured.time_ns)
                     && now.saturating_sub(*clock.get_or_insert(now)) >= limit
                 {
@@ -285,6 +299,13 @@ impl<'r, S: Sink> Run<'r, S> {
     }
 }
 
+/// Takes the time of one more frame, or of none.
+pub(crate) fn add_time(times: &mut Times, time_ns: Option<u64>) {
+    if let Some(now) = time_ns {
+        *times = Some((times.map_or(now, |(first, _)| first), now));
+    }
+}
+
 /// Whether reading or writing captures failed, and not the output of what was found.
 fn is_of_capture(error: &anyhow::Error) -> bool {
     error.downcast_ref::<roce_capture::Error>().is_some()
@@ -295,6 +316,7 @@ impl Trace {
     pub(crate) fn add_file(
         &mut self,
         reader: &roce_capture::FileReader,
+        times: Times,
         end: Result<()>,
         was_stopped: bool,
     ) -> Result<()> {
@@ -302,12 +324,32 @@ impl Trace {
             self.is_senseless |= !matches!(damage.what, DamageKind::Cut { .. });
             self.damaged.get_or_insert_with(|| format!("{}: {damage}", reader.name()));
         }
+        if let Some((first, last)) = times {
+            let name = reader.name().to_owned();
+            if let Some((before, ended)) = &self.ended
+                && let Some(early) = ended.checked_sub(first).filter(|early| *early > JITTER)
+                && self.disorder.is_none()
+            {
+                let early = Duration::from_millis(early / 1_000_000);
+                self.disorder = Some(format!("{name} begins {early:?} before {before} ends"));
+            }
+            self.ended = Some((name, last));
+        }
         match end {
             Err(error) if is_of_capture(&error) => {
                 self.failure.get_or_insert_with(|| error.to_string());
                 Ok(())
             }
             other => other,
+        }
+    }
+
+    /// Says that the files are no trace in the order of time: then what is told of time is doubtful.
+    pub(crate) fn say_disorder(&self) {
+        if let Some(disorder) = &self.disorder {
+            crate::printer::long_remark(&format!(
+                "{disorder}: as one trace, name files in the order of time; look at others one by one"
+            ));
         }
     }
 

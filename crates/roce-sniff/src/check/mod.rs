@@ -113,6 +113,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     }
     told?;
     say_evicted(&seen);
+    trace.say_disorder();
     trace.settle(false)?;
     let fails = findings.iter().any(|finding| args.fail_on.fails(finding.severity));
     Ok(if fails { Outcome::Disagrees } else { Outcome::Done })

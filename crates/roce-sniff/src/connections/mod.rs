@@ -120,6 +120,7 @@ pub(crate) fn run(args: &ConnectionsArgs) -> Result<Outcome> {
         out.flush()?;
     }
     say_evicted(&report);
+    trace.say_disorder();
     trace.settle(false)?;
     Ok(Outcome::Done)
 }

@@ -98,7 +98,7 @@ pub(crate) fn run(args: &RewriteArgs) -> Result<Outcome> {
         report(&name, written, done.changed, &rewriter);
     }
     let mut trace = Trace::default();
-    trace.add_file(&reader, end, stop.is_wanted())?;
+    trace.add_file(&reader, None, end, stop.is_wanted())?;
     trace.settle(false)?;
     Ok(Outcome::Done)
 }
