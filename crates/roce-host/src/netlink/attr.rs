@@ -118,3 +118,13 @@ fn value(nla: NlaBuffer<&[u8]>) -> &[u8] {
     let length = usize::from(nla.length());
     nla.into_inner().get(netlink_packet_core::NLA_HEADER_SIZE..length).unwrap_or_default()
 }
+
+/// For tests, an attribute: length, type, value, filled up to four bytes.
+#[cfg(test)]
+pub(crate) fn attr(kind: u16, value: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(4 + value.len()).unwrap();
+    let mut bytes = [length.to_ne_bytes(), kind.to_ne_bytes()].concat();
+    bytes.extend(value);
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    bytes
+}

@@ -1,17 +1,9 @@
 //! Requests and answers as the kernel's headers lay them out, and this machine's own loopback.
 
 use super::*;
+use crate::netlink::attr::attr;
 use crate::netlink::message::{Message, messages};
 use proptest::prelude::*;
-
-/// An attribute: length, type, value, filled up to four bytes.
-fn attr(kind: u16, value: &[u8]) -> Vec<u8> {
-    let length = u16::try_from(4 + value.len()).unwrap();
-    let mut bytes = [length.to_ne_bytes(), kind.to_ne_bytes()].concat();
-    bytes.extend(value);
-    bytes.resize(bytes.len().next_multiple_of(4), 0);
-    bytes
-}
 
 #[test]
 fn requests_are_as_the_kernel_wants_them() {
