@@ -24,6 +24,8 @@ mod source;
 mod stop;
 mod target;
 #[cfg(test)]
+#[path = "../../roce-host/tests/host/tree.rs"]
+#[allow(dead_code, reason = "the tests of roce-host use more of it")]
 mod test_tree;
 mod text;
 mod usage;
