@@ -1,10 +1,9 @@
 //! Captures that these tests write for themselves, into a folder that goes away.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use roce_capture::{FileReader, FileWriter, Frame, WriterOptions};
-use roce_sniff_tests::command::{fixtures, program};
+use roce_sniff_tests::command::fixtures;
 use tempfile::TempDir;
 
 /// A folder that others may look into, too.
@@ -43,27 +42,4 @@ pub(crate) fn repeated(fixture: &str, times: usize, to: &Path) -> PathBuf {
 
 pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
-}
-
-/// The command as user nobody runs it, without privileges; `None` where that cannot be had.
-pub(crate) fn as_nobody(folder: &Path) -> Option<Command> {
-    let mut command = Command::new("setpriv");
-    command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"]);
-    let works = Command::new("setpriv")
-        .args(["--reuid=65534", "--regid=65534", "--clear-groups", "true"])
-        .status()
-        .is_ok_and(|status| status.success());
-    if !works {
-        eprintln!("skipped: there is no becoming another user here (it takes root and setpriv)");
-        return None;
-    }
-    // What this was built in may be closed to others.
-    let copy = folder.join("roce-sniff");
-    if !copy.exists() {
-        // By a process of its own: a file that is open for writing when another thread forks is busy
-        // until that child runs something else.
-        assert!(Command::new("cp").arg(program()).arg(&copy).status().unwrap().success());
-    }
-    command.arg(copy);
-    Some(command)
 }

@@ -8,12 +8,12 @@ use std::process::Command;
 use std::thread::{self, sleep};
 use std::time::Duration;
 
-use roce_sniff_tests::command::{Ended, fixtures, roce_sniff, run, start};
+use roce_sniff_tests::command::{Ended, as_nobody, fixtures, roce_sniff, run, start};
 use roce_sniff_tests::read;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::captures::{as_nobody, folder, repeated};
+use crate::captures::{folder, repeated};
 use crate::writing::TinyDisk;
 
 /// The one line of a command that was refused.

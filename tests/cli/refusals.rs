@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use roce_sniff_tests::command::{Ended, run, run_line, start};
+use roce_sniff_tests::command::{Ended, as_nobody, run, run_line, start};
 
-use crate::captures::{as_nobody, folder, is_root};
+use crate::captures::{folder, is_root};
 
 /// The one line on standard error of a command that failed.
 fn refusal(ended: &Ended) -> String {

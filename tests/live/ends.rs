@@ -43,6 +43,7 @@ fn a_time() {
 fn packets_are_listed_as_they_come() {
     let Some(rig) = Rig::new() else { return };
     let mut child = rig
+        .veth
         .at_far(&[program().to_str().unwrap(), "packets", "far", "--format", "json"])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -123,7 +124,7 @@ fn the_interface_vanishes() {
     let Some(rig) = Rig::new() else { return };
     let running = rig.listen("far --format json");
     rig.send(&["rxe/rping_v4.pcap"]);
-    rig.ip_far("link del far");
+    rig.veth.ip_far("link del far");
     let ended = running.end();
     let said = ended.errors();
     assert_eq!(ended.code(), Some(2), "{said}");

@@ -17,4 +17,5 @@ mod probe;
 mod refusals;
 mod rig;
 mod screen;
+mod send;
 mod without_libpcap;

@@ -10,15 +10,15 @@ use crate::rig::Rig;
 /// Both ends with addresses, and neighbours known so that nothing waits for them.
 fn rig() -> Option<Rig> {
     let rig = Rig::new()?;
-    rig.ip_near("addr add 10.9.0.2/24 dev near");
-    rig.ip_far("addr add 10.9.0.1/24 dev far");
+    rig.veth.ip_near("addr add 10.9.0.2/24 dev near");
+    rig.veth.ip_far("addr add 10.9.0.1/24 dev far");
     Some(rig)
 }
 
 fn probe(rig: &Rig, line: &str) -> (i32, String, String) {
     let words: Vec<&str> =
         std::iter::once(program().to_str().unwrap()).chain(line.split(' ')).collect();
-    let output = rig.at_far(&words).output().unwrap();
+    let output = rig.veth.at_far(&words).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
@@ -79,8 +79,8 @@ fn what_cannot_be_asked_is_an_error_of_one_line() {
         assert_eq!((code, out.as_str()), (2, ""), "{line}");
         assert!(err.contains(why) && err.lines().count() == 1, "{line}: {err}");
     }
-    rig.ip_near("addr add 10.8.0.1/24 dev near");
-    rig.ip_far("route add 10.8.0.0/24 via 10.9.0.2");
+    rig.veth.ip_near("addr add 10.8.0.1/24 dev near");
+    rig.veth.ip_far("route add 10.8.0.0/24 via 10.9.0.2");
     let (code, _, err) = probe(&rig, "probe 10.8.0.2 --v1");
     assert_eq!(code, 2);
     assert!(err.contains("behind the router 10.9.0.2"), "{err}");

@@ -1,8 +1,6 @@
 //! Interfaces that cannot be captured from: exit code 2 and a line that says what to do.
 
-use std::os::unix::fs::PermissionsExt as _;
-
-use roce_sniff_tests::command::{Ended, program, start};
+use roce_sniff_tests::command::{Ended, nobody, program, start};
 
 use crate::rig::Rig;
 
@@ -17,10 +15,10 @@ fn refusal(ended: &Ended) -> String {
 #[test]
 fn an_interface_that_is_down() {
     let Some(rig) = Rig::new() else { return };
-    rig.ip_far("link set far down");
+    rig.veth.ip_far("link set far down");
     for words in [&["far"][..], &["packets", "-i", "far"]] {
         let words: Vec<&str> = [&[program().to_str().unwrap()], words].concat();
-        let said = refusal(&start(&mut rig.at_far(&words)).end());
+        let said = refusal(&start(&mut rig.veth.at_far(&words)).end());
         assert!(
             said.contains("far: the interface is down") && said.contains("ip link set far up"),
             "{said}"
@@ -31,7 +29,8 @@ fn an_interface_that_is_down() {
 #[test]
 fn an_interface_that_is_not_there() {
     let Some(rig) = Rig::new() else { return };
-    let said = refusal(&start(&mut rig.at_far(&[program().to_str().unwrap(), "-i", "near"])).end());
+    let said =
+        refusal(&start(&mut rig.veth.at_far(&[program().to_str().unwrap(), "-i", "near"])).end());
     assert!(said.contains("near: no such interface"), "{said}");
     let names: Vec<&str> = said.trim_end().rsplit(": ").next().unwrap().split(", ").collect();
     assert!(names.contains(&"far") && names.contains(&"lo"), "{said}");
@@ -40,18 +39,12 @@ fn an_interface_that_is_not_there() {
 #[test]
 fn permission_is_missing() {
     let Some(rig) = Rig::new() else { return };
-    // What this was built in may be closed to others.
     let folder = tempfile::tempdir().unwrap();
-    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
-    let copy = folder.path().join("roce-sniff");
-    std::fs::copy(program(), &copy).unwrap();
-    let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"];
-    if !roce_sniff_tests::have("setpriv", &["--version"]) {
-        return;
-    }
+    let Some(nobody) = nobody(folder.path()) else { return };
+    let nobody: Vec<&str> = nobody.iter().map(String::as_str).collect();
     for words in [&["far"][..], &["-i", "any"], &["packets", "far"]] {
-        let words = [&nobody[..], &[copy.to_str().unwrap()], words].concat();
-        let said = refusal(&start(&mut rig.at_far(&words)).end());
+        let words = [&nobody[..], words].concat();
+        let said = refusal(&start(&mut rig.veth.at_far(&words)).end());
         assert!(said.contains("no permission to capture"), "{said}");
         assert!(
             said.contains("sudo") && said.contains("setcap cap_net_raw,cap_net_admin+ep"),
@@ -64,6 +57,6 @@ fn permission_is_missing() {
 fn a_filter_that_is_none() {
     let Some(rig) = Rig::new() else { return };
     let words = [program().to_str().unwrap(), "far", "-f", "udp prot 4791"];
-    let said = refusal(&start(&mut rig.at_far(&words)).end());
+    let said = refusal(&start(&mut rig.veth.at_far(&words)).end());
     assert!(said.contains("`udp prot 4791`"), "{said}");
 }

@@ -1,51 +1,25 @@
-//! Two network namespaces, joined by a veth pair: frames go in at one end.
+//! The command at the far end of a veth pair: frames go in at the near one.
 
 use std::path::Path;
-use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use roce_sniff_tests::command::{Running, fixtures, program, start};
 use roce_sniff_tests::have;
+use roce_sniff_tests::veth::Veth;
 
 /// The interface `far` in the namespace of that name is the one to listen on.
 pub(crate) struct Rig {
-    near: String,
-    far: String,
+    pub(crate) veth: Veth,
 }
 
 impl Rig {
     /// `None`, and a line that says why, where this cannot be had.
     pub(crate) fn new() -> Option<Self> {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
         if !have("tcpreplay", &["--version"]) {
             return None;
         }
-        let id = format!("{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
-        let rig = Self { near: format!("sniff-{id}-near"), far: format!("sniff-{id}-far") };
-        let Self { near, far } = &rig;
-        let made = ip(&format!("netns add {near}"))
-            && ip(&format!("netns add {far}"))
-            && ip(&format!("-n {near} link add near mtu 9000 type veth peer far netns {far}"))
-            && ip(&format!("-n {far} link set far mtu 9000"))
-            // The kernel's own IPv6 frames would be counted, too.
-            && ip(&format!("-n {near} link set near addrgenmode none"))
-            && ip(&format!("-n {far} link set far addrgenmode none"))
-            && ip(&format!("-n {near} link set near up"))
-            && ip(&format!("-n {far} link set far up"));
-        if !made {
-            eprintln!("skipped: no network namespaces here (it takes root and iproute2)");
-            return None;
-        }
-        Some(rig)
-    }
-
-    /// A command at the far end, not started yet.
-    pub(crate) fn at_far(&self, words: &[&str]) -> Command {
-        let mut command = Command::new("ip");
-        command.args(["netns", "exec", &self.far]).args(words).env_remove("NO_COLOR");
-        command
+        Some(Self { veth: Veth::new()? })
     }
 
     /// Starts to listen at the far end, and waits until it does.
@@ -56,15 +30,14 @@ impl Rig {
     pub(crate) fn listen_with(&self, program: &Path, line: &str) -> Running {
         let words: Vec<&str> =
             std::iter::once(program.to_str().unwrap()).chain(line.split(' ')).collect();
-        let running = start(&mut self.at_far(&words));
+        let running = start(&mut self.veth.at_far(&words));
         wait_for_socket(running.id());
         running
     }
 
     /// Sends the frames of a file into the near end.
     pub(crate) fn send_file(&self, file: &Path, options: &[&str]) {
-        let mut command = Command::new("ip");
-        command.args(["netns", "exec", &self.near, "tcpreplay", "-q", "-i", "near"]);
+        let mut command = self.veth.at_near(&["tcpreplay", "-q", "-i", "near"]);
         let sent = command.args(options).arg(file).output().unwrap();
         assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
     }
@@ -76,27 +49,6 @@ impl Rig {
         }
         sleep(Duration::from_millis(400));
     }
-
-    /// `ip` at the near end.
-    pub(crate) fn ip_near(&self, args: &str) {
-        assert!(ip(&format!("-n {} {args}", self.near)), "ip {args}");
-    }
-
-    /// `ip` at the far end.
-    pub(crate) fn ip_far(&self, args: &str) {
-        assert!(ip(&format!("-n {} {args}", self.far)), "ip {args}");
-    }
-}
-
-impl Drop for Rig {
-    fn drop(&mut self) {
-        ip(&format!("netns del {}", self.near));
-        ip(&format!("netns del {}", self.far));
-    }
-}
-
-fn ip(args: &str) -> bool {
-    Command::new("ip").args(args.split(' ')).output().is_ok_and(|output| output.status.success())
 }
 
 /// Waits until the process has a packet socket that is running.

@@ -59,7 +59,7 @@ fn a_terminal_is_refreshed_in_place_and_left_clean() {
     let Some(rig) = Rig::new() else { return };
     let command = format!("{} far --duration 3s --interval 200ms", program().display());
     let running =
-        start(rig.at_far(&["script", "-qec", &command, "/dev/null"]).env("TERM", "xterm"));
+        start(rig.veth.at_far(&["script", "-qec", &command, "/dev/null"]).env("TERM", "xterm"));
     std::thread::sleep(std::time::Duration::from_millis(1200));
     rig.send(&["rxe/rping_v4.pcap"]);
     let text = running.end().well().text();

@@ -1,7 +1,9 @@
 //! The built command, as users and scripts run it.
 
 use std::ffi::OsStr;
+use std::fs::Permissions;
 use std::io::{Read, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, OnceLock};
@@ -86,6 +88,33 @@ pub fn roce_sniff<S: AsRef<OsStr>>(args: &[S]) -> Command {
     let mut command = Command::new(program());
     command.args(args).current_dir(fixtures()).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
     command
+}
+
+/// The words that run the command as user nobody, without privileges; `None`, and a line that says
+/// why, where that cannot be had.
+#[must_use]
+pub fn nobody(folder: &Path) -> Option<Vec<String>> {
+    let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"];
+    if !crate::have(nobody[0], &[&nobody[1..], &["true"]].concat()) {
+        return None;
+    }
+    // What this was built in may be closed to others. Copied by a process of its own: a file that is
+    // open for writing when another thread forks is busy until that child runs something else.
+    std::fs::set_permissions(folder, Permissions::from_mode(0o755)).unwrap();
+    let copy = folder.join("roce-sniff");
+    if !copy.exists() {
+        assert!(Command::new("cp").arg(program()).arg(&copy).status().unwrap().success());
+    }
+    Some(nobody.into_iter().chain(copy.to_str()).map(str::to_owned).collect())
+}
+
+/// The command as user nobody runs it, not started yet.
+#[must_use]
+pub fn as_nobody(folder: &Path) -> Option<Command> {
+    let words = nobody(folder)?;
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]);
+    Some(command)
 }
 
 /// Starts a command; its output is read as it comes.

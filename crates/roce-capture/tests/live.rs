@@ -14,34 +14,26 @@ use std::time::Duration;
 
 use roce_capture::{FileWriter, Frame, LinkType, WriterOptions};
 
-/// Two namespaces joined by a veth pair, `near` in one and `far` in the other.
+#[path = "../../../tests/src/veth.rs"]
+#[allow(dead_code, unreachable_pub, reason = "it is made for other tests, too")]
+mod veth;
+
+use veth::Veth;
+
 struct Rig {
-    near: String,
-    far: String,
+    veth: Veth,
 }
 
 impl Rig {
-    /// `None`, and a line that says why, where namespaces cannot be made.
-    fn new(name: &str) -> Option<Self> {
-        let id = std::process::id();
-        let rig = Self { near: format!("{name}-{id}-near"), far: format!("{name}-{id}-far") };
-        let Self { near, far } = &rig;
-        let made = ip(&format!("netns add {near}"))
-            && ip(&format!("netns add {far}"))
-            && ip(&format!("-n {near} link add near type veth peer name far netns {far}"))
-            && ip(&format!("-n {near} link set near up"))
-            && ip(&format!("-n {far} link set far up"));
-        if !made {
-            eprintln!("skipped: no network namespaces here (it takes root and iproute2)");
-        }
-        made.then_some(rig)
+    fn new() -> Option<Self> {
+        Some(Self { veth: Veth::new()? })
     }
 
     /// Starts this crate's `live` example at the far end.
     fn capture(&self, args: &[&str]) -> Child {
-        let command = Command::new("ip")
-            .args(["netns", "exec", &self.far])
-            .arg(example("live"))
+        let command = self
+            .veth
+            .at_far(&[example("live").to_str().unwrap()])
             .args(args)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -53,22 +45,10 @@ impl Rig {
 
     /// Sends a capture file into the near end.
     fn send(&self, file: &Path, args: &[&str]) {
-        let mut command = Command::new("ip");
-        command.args(["netns", "exec", &self.near, "tcpreplay", "-q", "-i", "near"]);
+        let mut command = self.veth.at_near(&["tcpreplay", "-q", "-i", "near"]);
         let sent = command.args(args).arg(file).output().unwrap();
         assert!(sent.status.success(), "{}", text(&sent));
     }
-}
-
-impl Drop for Rig {
-    fn drop(&mut self) {
-        ip(&format!("netns del {}", self.near));
-        ip(&format!("netns del {}", self.far));
-    }
-}
-
-fn ip(args: &str) -> bool {
-    Command::new("ip").args(args.split(' ')).output().is_ok_and(|output| output.status.success())
 }
 
 /// An example stands beside the folder that test programs are built in.
@@ -101,7 +81,7 @@ fn every_frame_arrives_and_the_filter_selects() {
         eprintln!("skipped: there is no tcpreplay");
         return;
     }
-    let Some(rig) = Rig::new("roce-cap") else { return };
+    let Some(rig) = Rig::new() else { return };
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("sample.pcap");
     sample(&path);
@@ -122,7 +102,7 @@ fn every_frame_arrives_and_the_filter_selects() {
 
 #[test]
 fn what_cannot_be_captured_from_is_said() {
-    let Some(rig) = Rig::new("roce-err") else { return };
+    let Some(rig) = Rig::new() else { return };
     let missing = rig.capture(&["eth7", "1"]).wait_with_output().unwrap();
     assert_eq!(missing.status.code(), Some(2));
     let said = text(&missing);
@@ -132,7 +112,7 @@ fn what_cannot_be_captured_from_is_said() {
     let expression = rig.capture(&["far", "1", "block", "roce", "udp prot 1"]);
     let said = text(&expression.wait_with_output().unwrap());
     assert!(said.starts_with("filter `udp prot 1` on Ethernet: "), "{said}");
-    assert!(ip(&format!("-n {} link set far down", rig.far)));
+    rig.veth.ip_far("link set far down");
     let down = text(&rig.capture(&["far", "1"]).wait_with_output().unwrap());
     assert!(down.starts_with("far: the interface is down; bring it up with"), "{down}");
 }

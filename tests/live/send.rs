@@ -1,57 +1,34 @@
 //! Sending from one network namespace to another: what leaves at one end arrives at the other.
-#![allow(
-    clippy::arithmetic_side_effects,
-    clippy::indexing_slicing,
-    clippy::print_stderr,
-    clippy::unwrap_used,
-    reason = "tests may be blunt"
-)]
 
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::path::Path;
+use std::process::{Child, Output, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
 use roce_capture::FileReader;
+use roce_sniff_tests::command::{fixtures, program, run};
+use roce_sniff_tests::have;
+use roce_sniff_tests::veth::Veth;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-
-const PROGRAM: &str = env!("CARGO_BIN_EXE_roce-sniff");
 
 /// A frame's time and bytes.
 type Arrived = (Option<u64>, Vec<u8>);
 
-/// Two namespaces joined by a veth pair, `near` in one and `far` in the other.
 struct Rig {
-    near: String,
-    far: String,
+    veth: Veth,
     dir: tempfile::TempDir,
 }
 
 impl Rig {
-    /// `None`, and a line that says why, where namespaces cannot be made.
-    fn new(name: &str) -> Option<Self> {
-        let id = std::process::id();
-        let (near, far) = (format!("{name}-{id}-near"), format!("{name}-{id}-far"));
-        let rig = Self { near, far, dir: tempfile::tempdir().unwrap() };
-        let Self { near, far, .. } = &rig;
-        let silent = "sysctl -qw net.ipv6.conf.default.disable_ipv6=1";
-        let made = ip(&format!("netns add {near}"))
-            && ip(&format!("netns add {far}"))
-            && ip(&format!("netns exec {near} {silent}"))
-            && ip(&format!("netns exec {far} {silent}"))
-            && ip(&format!("-n {near} link add near type veth peer name far netns {far}"))
-            && ip(&format!("-n {far} link set far mtu 9000 up"))
-            && ip(&format!("-n {near} link set near mtu 9000 up"));
-        if !made {
-            eprintln!("skipped: no network namespaces here (it takes root and iproute2)");
-        }
-        made.then_some(rig)
+    fn new() -> Option<Self> {
+        Some(Self { veth: Veth::new()?, dir: tempfile::tempdir().unwrap() })
     }
 
     /// Starts `send` at the near end.
     fn start(&self, args: &[&str]) -> Child {
-        Command::new("ip")
-            .args(["netns", "exec", &self.near, PROGRAM, "send"])
+        self.veth
+            .at_near(&[program().to_str().unwrap(), "send"])
             .args(args)
             .current_dir(fixtures())
             .stdin(Stdio::null())
@@ -75,8 +52,9 @@ impl Rig {
     /// Captures at the far end while `work` runs.
     fn capture(&self, work: impl FnOnce()) -> Vec<Arrived> {
         let file = self.dir.path().join("far.pcap");
-        let mut tcpdump = Command::new("ip")
-            .args(["netns", "exec", &self.far, "tcpdump", "-i", "far", "-Q", "in", "-U"])
+        let mut tcpdump = self
+            .veth
+            .at_far(&["tcpdump", "-i", "far", "-Q", "in", "-U"])
             .args(["--time-stamp-precision=nano", "-B", "65536", "-w"])
             .arg(&file)
             .stderr(Stdio::null())
@@ -92,41 +70,19 @@ impl Rig {
 
     /// What the far end has received since it exists.
     fn received(&self) -> u64 {
-        let far = Command::new("ip")
-            .args(["-n", &self.far, "-s", "-j", "link", "show", "far"])
-            .output()
-            .unwrap();
+        let far = ["ip", "-s", "-j", "link", "show", "far"];
+        let far = self.veth.at_far(&far).output().unwrap();
         let far: Value = serde_json::from_slice(&far.stdout).unwrap();
         far[0]["stats64"]["rx"]["packets"].as_u64().unwrap()
     }
 }
 
-impl Drop for Rig {
-    fn drop(&mut self) {
-        ip(&format!("netns del {}", self.near));
-        ip(&format!("netns del {}", self.far));
-    }
-}
-
-fn ip(args: &str) -> bool {
-    Command::new("ip").args(args.split(' ')).output().is_ok_and(|output| output.status.success())
-}
-
 fn have_tcpdump() -> bool {
-    let works = Command::new("tcpdump").arg("--version").output().is_ok();
-    if !works {
-        eprintln!("skipped: there is no tcpdump");
-    }
-    works
+    have("tcpdump", &["--version"])
 }
 
 fn interrupt(child: &Child) {
-    let id = child.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
-}
-
-fn fixtures() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")
+    kill_process(Pid::from_child(child), Signal::INT).unwrap();
 }
 
 fn text(output: &Output) -> String {
@@ -153,7 +109,7 @@ fn offset(frames: &[Arrived], at: usize) -> u64 {
 
 #[test]
 fn frames_arrive_bit_for_bit_and_in_their_order() {
-    let Some(rig) = Rig::new("send-bits").filter(|_| have_tcpdump()) else { return };
+    let Some(rig) = Rig::new().filter(|_| have_tcpdump()) else { return };
     for file in ["rxe/verbs_mix.pcap", "rxe/vlan_rc_v6.pcap", "made/v1_padding_fcs.pcap"] {
         let sent = read(&fixtures().join(file));
         let arrived = rig.capture(|| {
@@ -169,7 +125,7 @@ fn frames_arrive_bit_for_bit_and_in_their_order() {
 
 #[test]
 fn a_rate_is_kept() {
-    let Some(rig) = Rig::new("send-rate").filter(|_| have_tcpdump()) else { return };
+    let Some(rig) = Rig::new().filter(|_| have_tcpdump()) else { return };
     let file = "rxe/rping_v4.pcap";
     for (rate, count) in [("1000pps", "1001"), ("20kpps", "20001")] {
         let args = ["--rate", rate, "--loop", "forever", "--count", count];
@@ -191,7 +147,7 @@ fn a_rate_is_kept() {
 
 #[test]
 fn the_gaps_of_the_source_are_kept() {
-    let Some(rig) = Rig::new("send-gaps").filter(|_| have_tcpdump()) else { return };
+    let Some(rig) = Rig::new().filter(|_| have_tcpdump()) else { return };
     let file = "rxe/ucmatose_v4.pcap";
     let sent = read(&fixtures().join(file));
     let arrived = rig.capture(|| {
@@ -209,7 +165,7 @@ fn the_gaps_of_the_source_are_kept() {
 
 #[test]
 fn an_interrupted_run_tells_what_it_has_done() {
-    let Some(rig) = Rig::new("send-int") else { return };
+    let Some(rig) = Rig::new() else { return };
     let before = rig.received();
     let args = ["rxe/rping_v4.pcap", "-i", "near", "--rate", "max", "--loop", "forever"];
     let run = rig.start(&[&args[..], &["--duration", "30s", "--format", "json"]].concat());
@@ -226,9 +182,9 @@ fn an_interrupted_run_tells_what_it_has_done() {
 
 #[test]
 fn frames_go_to_another_host_with_right_checksums() {
-    let Some(rig) = Rig::new("send-addr").filter(|_| have_tcpdump()) else { return };
-    assert!(ip(&format!("-n {} addr add 10.9.0.1/24 dev near", rig.near)));
-    assert!(ip(&format!("-n {} addr add 10.9.0.2/24 dev far", rig.far)));
+    let Some(rig) = Rig::new().filter(|_| have_tcpdump()) else { return };
+    rig.veth.ip_near("addr add 10.9.0.1/24 dev near");
+    rig.veth.ip_far("addr add 10.9.0.2/24 dev far");
     rig.capture(|| {
         let auto = ["--src-mac", "auto", "--dst-mac", "auto", "--src-ip", "auto"];
         let args = ["rxe/rping_v4.pcap", "-i", "near", "-f", "udp", "--dst-ip", "10.9.0.2"];
@@ -236,8 +192,7 @@ fn frames_go_to_another_host_with_right_checksums() {
         assert_eq!(report["changed"], report["frames"], "{report}");
     });
     let file = rig.dir.path().join("far.pcap");
-    let verdict = Command::new(PROGRAM).arg(&file).args(["--format", "json"]).output().unwrap();
-    let verdict: Value = serde_json::from_slice(&verdict.stdout).unwrap();
+    let verdict = run(&[file.to_str().unwrap(), "--format", "json"]).json();
     let packets = &verdict["versions"]["v2_ipv4"]["packets"];
     assert!(packets.as_u64().unwrap() > 50, "{verdict}");
     assert_eq!(&verdict["icrc"]["ok"], packets, "{verdict}");
@@ -253,7 +208,7 @@ fn frames_go_to_another_host_with_right_checksums() {
 
 #[test]
 fn a_scenario_is_sent_like_a_file() {
-    let Some(rig) = Rig::new("send-craft") else { return };
+    let Some(rig) = Rig::new() else { return };
     let before = rig.received();
     let report = rig.report(&["cm-connect", "-i", "near", "--rate", "max"]);
     assert!(report["frames"].as_u64().unwrap() > 5, "{report}");
@@ -265,7 +220,7 @@ fn a_scenario_is_sent_like_a_file() {
 
 #[test]
 fn what_is_refused_is_told() {
-    let Some(rig) = Rig::new("send-no") else { return };
+    let Some(rig) = Rig::new() else { return };
     let says = |args: &[&str], words: &str| {
         let refused = rig.send(args);
         assert_eq!(refused.status.code(), Some(2), "{args:?}: {}", text(&refused));
@@ -279,30 +234,30 @@ fn what_is_refused_is_told() {
     says(&[file, "-i", "near", "--loop", "forever"], "say with --count or --duration when to stop");
     says(&["made/raw_ip.pcap", "-i", "near"], "there was no frame to send");
     // Neither loopback nor veth: other hosts may be there.
-    assert!(ip(&format!("-n {} link add link near name wire type macvlan", rig.near)));
+    rig.veth.ip_near("link add link near name wire type macvlan");
     says(&[file, "-i", "wire"], "wire: the interface is down; bring it up with `ip link set");
-    assert!(ip(&format!("-n {} link set wire up", rig.near)));
+    rig.veth.ip_near("link set wire up");
     says(&[file, "-i", "wire"], "about to send the file rxe/rping_v4.pcap once by wire (macvlan, ");
     says(&[file, "-i", "wire"], "other hosts will get these frames; if you mean it, add --yes");
     let report = rig.report(&[file, "-i", "wire", "--yes", "--rate", "max"]);
     assert_eq!(report["frames"], report["counted"]["frames"], "{report}");
     // Frames of 4 KiB do not fit.
-    assert!(ip(&format!("-n {} link set near mtu 1500", rig.near)));
+    rig.veth.ip_near("link set near mtu 1500");
     says(
         &["healthy-v2", "-i", "near", "--rate", "max"],
         "longer than the MTU of the interface allows",
     );
-    assert!(ip(&format!("-n {} link set far down", rig.far)));
+    rig.veth.ip_far("link set far down");
     says(&[file, "-i", "near"], "near: no carrier: nothing at the other end");
 }
 
 #[test]
 fn an_interface_that_goes_away_ends_the_run_with_a_report() {
-    let Some(rig) = Rig::new("send-gone") else { return };
+    let Some(rig) = Rig::new() else { return };
     let args = ["rxe/rping_v4.pcap", "-i", "near", "--rate", "5kpps", "--loop", "forever"];
     let run = rig.start(&[&args[..], &["--duration", "30s", "--format", "json"]].concat());
     sleep(Duration::from_millis(700));
-    assert!(ip(&format!("-n {} link del near", rig.near)));
+    rig.veth.ip_near("link del near");
     let ended = run.wait_with_output().unwrap();
     assert_eq!(ended.status.code(), Some(2), "{}", text(&ended));
     let report: Value = serde_json::from_slice(&ended.stdout).unwrap();
