@@ -3,18 +3,19 @@
 //! Fed frame by frame, it never looks back, so its memory does not grow with the length of a
 //! capture; the table of host pairs is bounded and what did not fit is counted.
 
+mod count;
+mod merge;
 mod notes;
+mod observe;
 mod pairs;
 #[cfg(test)]
 mod tests;
 mod traffic;
 
-use roce_wire::mad::Management;
-use roce_wire::{
-    Carrier, Class, Content, Ecn, Frame, IcrcFault, IcrcState, Link, Net, Opcode, Packet, Reject,
-    Service, Tunnels, Version,
-};
+use roce_wire::{Carrier, Version};
 
+pub use count::Count;
+pub(crate) use count::{bump, bump_if, sum};
 pub use notes::{Note, NoteId};
 pub use pairs::{Direction, Pair, Pairs};
 pub use traffic::{Traffic, TrafficKind};
@@ -28,48 +29,6 @@ pub struct FrameInfo {
     pub time_ns: Option<u64>,
     /// How long it was on the wire, in bytes.
     pub wire_len: u32,
-}
-
-/// Packets and bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Count {
-    /// How many packets.
-    pub packets: u64,
-    /// How many bytes their frames had on the wire.
-    pub bytes: u64,
-}
-
-impl Count {
-    const fn merge(&mut self, other: Self) {
-        self.packets = self.packets.saturating_add(other.packets);
-        self.bytes = self.bytes.saturating_add(other.bytes);
-    }
-
-    fn add(&mut self, wire_len: u32) {
-        bump(Some(&mut self.packets));
-        self.bytes = self.bytes.wrapping_add(u64::from(wire_len));
-    }
-}
-
-/// Adds each of `theirs` to its counterpart.
-pub(crate) fn sum(ours: &mut [u64], theirs: &[u64]) {
-    for (count, theirs) in ours.iter_mut().zip(theirs) {
-        *count = count.saturating_add(*theirs);
-    }
-}
-
-/// Adds one. Nobody lives to see 2^64 packets, so this need not be a saturating addition.
-#[inline]
-pub(crate) fn bump(counter: Option<&mut u64>) {
-    bump_if(counter, true);
-}
-
-/// Adds one when the condition holds.
-#[inline]
-pub(crate) fn bump_if(counter: Option<&mut u64>, condition: bool) {
-    if let Some(counter) = counter {
-        *counter = counter.wrapping_add(u64::from(condition));
-    }
 }
 
 /// What is on the wire.
@@ -219,188 +178,6 @@ impl Verdict {
         }
     }
 
-    /// Takes one frame into account. Says whether it counted as RoCE, as InfiniBand or as MAC
-    /// control: whether it is one of those that this is about.
-    pub fn observe(&mut self, frame: &Frame<'_>, link: Link, info: &FrameInfo) -> bool {
-        self.frame(frame, info);
-        match &frame.content {
-            Content::Pfc(_) => bump(Some(&mut self.pfc)),
-            Content::Pause(_) => bump(Some(&mut self.pause)),
-            Content::Other(other) => {
-                self.traffic.add(link, other);
-                return false;
-            }
-            Content::Packet(..) | Content::NoBth(_) | Content::Rejected(_) => {
-                if let Some(reject) = frame.rejection() {
-                    bump(self.rejected.get_mut(position(&Reject::ALL, reject)));
-                    return false;
-                }
-                self.roce(frame, info);
-            }
-        }
-        true
-    }
-
-    fn frame(&mut self, frame: &Frame<'_>, info: &FrameInfo) {
-        self.all.add(info.wire_len);
-        bump_if(Some(&mut self.truncated), frame.is_cut());
-        if let Some(now) = info.time_ns {
-            self.first_ns = Some(self.first_ns.map_or(now, |first| first.min(now)));
-            self.last_ns = Some(self.last_ns.map_or(now, |last| last.max(now)));
-        }
-    }
-
-    fn roce(&mut self, frame: &Frame<'_>, info: &FrameInfo) {
-        let (carrier, net) = match &frame.content {
-            Content::Packet(net, packet) => {
-                self.packet(packet);
-                (net.carrier(), Some(net))
-            }
-            Content::NoBth(no_bth) => (no_bth.carrier, no_bth.net.as_ref()),
-            _ => return,
-        };
-        if let Some(count) = self.carriers.get_mut(carrier_index(carrier)) {
-            count.add(info.wire_len);
-        }
-        let is_sound = self.icrc(frame, info.number) != Some(IcrcState::Bad);
-        self.marks(frame, net);
-        if let Some(net) = net {
-            let class = if is_sound { connected_class(frame) } else { None };
-            self.pairs.add(net, class, info.number);
-        }
-    }
-
-    fn packet(&mut self, packet: &Packet<'_>) {
-        let bth = packet.bth;
-        bump(self.opcodes.get_mut(usize::from(bth.opcode.0)));
-        bump_if(Some(&mut self.cnp), bth.opcode == Opcode::CNP);
-        bump_if(Some(&mut self.fecn), bth.fecn());
-        bump_if(Some(&mut self.becn), bth.becn());
-        if bth.dest_qp() == roce_wire::Qpn::GSI && packet.deth.is_some() {
-            self.cm(packet.payload);
-        }
-    }
-
-    /// Counts a message of connection management, also when the capture cut it.
-    fn cm(&mut self, payload: &[u8]) {
-        let management = Management::parse(payload).ok();
-        if let Some(attribute) = management.and_then(|management| management.cm_attribute()) {
-            bump(self.cm.get_mut(attribute as usize));
-        }
-    }
-
-    fn icrc(&mut self, frame: &Frame<'_>, number: u64) -> Option<IcrcState> {
-        let state = self.config.check_icrc.then(|| frame.icrc_state()).flatten();
-        match state {
-            Some(IcrcState::Ok) => bump(Some(&mut self.icrc_ok)),
-            Some(IcrcState::Bad) => {
-                if number <= FAULT_SAMPLE
-                    && let Some(fault) = IcrcFault::of(frame)
-                {
-                    bump(self.icrc_faults.get_mut(position(&IcrcFault::ALL, fault)));
-                }
-                bump(Some(&mut self.icrc_bad));
-            }
-            _ => bump(Some(&mut self.icrc_unchecked)),
-        }
-        state
-    }
-
-    fn marks(&mut self, frame: &Frame<'_>, net: Option<&Net<'_>>) {
-        if let Some(class) = net.and_then(Net::traffic_class) {
-            bump(self.ecn.get_mut(usize::from(Ecn::from_tos(class).bits())));
-            bump(self.dscp.get_mut(usize::from(class >> 2)));
-        }
-        if let Some(outer) = frame.vlans.first() {
-            bump(self.pcp.get_mut(usize::from(outer.pcp())));
-        }
-        for tag in frame.vlans {
-            bump(self.vlans.get_mut(usize::from(tag.vlan())));
-        }
-        if !frame.tunnels.is_empty() {
-            for ((tunnel, _), count) in Tunnels::NAMES.iter().zip(&mut self.tunnels) {
-                *count = count.saturating_add(u64::from(frame.tunnels.has(*tunnel)));
-            }
-        }
-        bump_if(Some(&mut self.odd_lengths), !frame.oddities.is_empty());
-        if let Some(Net::V2Ipv6(ip, ..)) = net {
-            let local = ip.src().is_unicast_link_local();
-            bump_if(Some(&mut self.link_local), local);
-        }
-    }
-
-    /// Takes over what another verdict saw of other frames of the same trace.
-    ///
-    /// The parts may come in any order; [`Self::settle`] when the last one is in.
-    pub fn merge(&mut self, other: Self) {
-        let Self {
-            config: _,
-            all,
-            first_ns,
-            last_ns,
-            truncated,
-            carriers,
-            opcodes,
-            icrc_ok,
-            icrc_bad,
-            icrc_unchecked,
-            icrc_faults,
-            cnp,
-            pfc,
-            pause,
-            fecn,
-            becn,
-            ecn,
-            dscp,
-            pcp,
-            vlans,
-            cm,
-            rejected,
-            tunnels,
-            odd_lengths,
-            link_local,
-            pairs,
-            traffic,
-        } = other;
-        self.all.merge(all);
-        self.first_ns = [self.first_ns, first_ns].into_iter().flatten().min();
-        self.last_ns = [self.last_ns, last_ns].into_iter().flatten().max();
-        for (count, theirs) in self.carriers.iter_mut().zip(carriers) {
-            count.merge(theirs);
-        }
-        for (count, theirs) in [
-            (&mut self.truncated, truncated),
-            (&mut self.icrc_ok, icrc_ok),
-            (&mut self.icrc_bad, icrc_bad),
-            (&mut self.icrc_unchecked, icrc_unchecked),
-            (&mut self.cnp, cnp),
-            (&mut self.pfc, pfc),
-            (&mut self.pause, pause),
-            (&mut self.fecn, fecn),
-            (&mut self.becn, becn),
-            (&mut self.odd_lengths, odd_lengths),
-            (&mut self.link_local, link_local),
-        ] {
-            *count = count.saturating_add(theirs);
-        }
-        sum(&mut self.opcodes, &opcodes);
-        sum(&mut self.icrc_faults, &icrc_faults);
-        sum(&mut self.ecn, &ecn);
-        sum(&mut self.dscp, &dscp);
-        sum(&mut self.pcp, &pcp);
-        sum(&mut self.vlans, &vlans);
-        sum(&mut self.cm, &cm);
-        sum(&mut self.rejected, &rejected);
-        sum(&mut self.tunnels, &tunnels);
-        self.pairs.merge(pairs);
-        self.traffic.merge(&traffic);
-    }
-
-    /// Puts merged parts into the order of the trace.
-    pub fn settle(&mut self) {
-        self.pairs.sort();
-    }
-
     /// The answer.
     #[must_use]
     pub fn answer(&self) -> Answer {
@@ -458,15 +235,4 @@ pub(crate) const fn carrier_index(carrier: Carrier) -> usize {
         Carrier::V2Ipv6 => 2,
         Carrier::InfiniBand => 3,
     }
-}
-
-/// Who sent a packet of a reliable connection: a requester, who must be answered, or a responder.
-fn connected_class(frame: &Frame<'_>) -> Option<Class> {
-    let (_, packet) = frame.packet()?;
-    let info = packet.bth.opcode.info()?;
-    matches!(info.service, Service::Rc | Service::Xrc).then_some(info.class)
-}
-
-fn position<T: PartialEq>(all: &[T], one: T) -> usize {
-    all.iter().position(|item| *item == one).unwrap_or(usize::MAX)
 }

@@ -3,6 +3,7 @@ use std::net::Ipv4Addr;
 use proptest::prelude::*;
 use roce_wire::{
     Content, Frame, FrameBuilder, Gid, Link, MacAddr, Opcode, PacketBuilder, Ports, Psn, Qpn,
+    Reject,
 };
 
 use super::*;
