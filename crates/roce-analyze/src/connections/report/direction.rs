@@ -1,0 +1,246 @@
+//! What went one way.
+
+use serde::Serialize;
+
+use super::{CnpReaction, Event, OverTime, Percentiles, Proof};
+use crate::connections::json;
+
+/// Messages by kind.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
+pub struct Messages {
+    /// SEND.
+    pub send: u64,
+    /// RDMA WRITE.
+    pub write: u64,
+    /// RDMA READ, by their requests.
+    pub read: u64,
+    /// Atomics and ATOMIC WRITE.
+    pub atomic: u64,
+    /// FLUSH.
+    pub flush: u64,
+}
+
+/// Bytes of messages by kind.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
+pub struct MessageBytes {
+    /// SEND.
+    pub send: u64,
+    /// RDMA WRITE.
+    pub write: u64,
+    /// RDMA READ, by what their requests ask for.
+    pub read: u64,
+    /// Atomics and ATOMIC WRITE.
+    pub atomic: u64,
+}
+
+impl MessageBytes {
+    /// Of all kinds.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        let Self { send, write, read, atomic } = *self;
+        [send, write, read, atomic].into_iter().fold(0, u64::saturating_add)
+    }
+}
+
+/// Beginnings of retransmissions, by what caused them.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
+pub struct Retransmissions {
+    /// A NAK for a PSN sequence error.
+    pub nak_driven: u64,
+    /// A gap in the responses, which the requester takes for a NAK.
+    pub gap_driven: u64,
+    /// An RNR NAK.
+    pub rnr_driven: u64,
+    /// Nothing: the requester waited in vain.
+    pub timeout_driven: u64,
+    /// How many of them sent everything again up to the newest packet.
+    pub go_back_n: u64,
+    /// How many sent less.
+    pub selective: u64,
+}
+
+/// NAKs by code.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
+pub struct Naks {
+    /// PSN sequence error: something is missing.
+    pub psn_sequence_error: u64,
+    /// Invalid request.
+    pub invalid_request: u64,
+    /// Remote access error.
+    pub remote_access_error: u64,
+    /// Remote operational error.
+    pub remote_operational_error: u64,
+    /// Any other code.
+    pub other: u64,
+}
+
+/// Where packets of one direction were lost, in packets, as far as the capture tells.
+///
+/// What was lost behind another loss and is sent again together with it does not show, nor does an
+/// acknowledgement that a later one makes good for: there may have been more.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
+pub struct Loss {
+    /// Between the sender and the capture point: missing at the capture, and sent again. Packets
+    /// that were lost once more when they were sent again are counted again, where that shows.
+    pub before_capture: u64,
+    /// Between the capture point and the receiver: captured, and asked for or sent again. One for
+    /// each NAK and each timeout. After a timeout it may have been the answer of the receiver that
+    /// was lost before it came to the capture point.
+    pub after_capture: u64,
+    /// By the capture only: the receiver had them.
+    pub not_captured: u64,
+    /// Missing at the capture; where they went does not show.
+    pub unknown: u64,
+}
+
+/// Explicit congestion notification by packet kind.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
+pub struct EcnReport {
+    /// Packets with data, by codepoint: Not-ECT, ECT(1), ECT(0), CE.
+    #[serde(serialize_with = "json::by_ecn")]
+    pub data: [u64; 4],
+    /// Acknowledgements, NAKs and requests without data that were marked CE.
+    pub ack_ce: u64,
+    /// CNPs that were marked CE.
+    pub cnp_ce: u64,
+}
+
+/// What went one way.
+#[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct DirectionReport {
+    /// Packets, those with a bad ICRC included.
+    pub packets: u64,
+    /// Bytes of their frames on the wire.
+    pub bytes: u64,
+    /// Bytes of their payload.
+    pub payload_bytes: u64,
+    /// Bytes of payload that was seen for the first time.
+    pub goodput_bytes: u64,
+    /// Messages whose last packet was seen.
+    pub messages: Messages,
+    /// Their bytes; of a READ what it asks for.
+    pub message_bytes: u64,
+    /// The same by kind.
+    pub message_bytes_by_kind: MessageBytes,
+    /// Packets that were sent before.
+    pub retransmitted_packets: u64,
+    /// Requests that the responder had executed before.
+    pub duplicate_requests: u64,
+    /// Frames that were captured twice.
+    pub duplicate_packets: u64,
+    /// Packets that came behind later ones.
+    pub out_of_order_packets: u64,
+    /// By how many PSNs at most.
+    pub max_reorder_depth: u64,
+    /// Packets that overtook one another between the capture point and the receiver.
+    pub reordered_after_capture: u64,
+    /// Packets whose original is missing at the capture: lost before it, or not captured.
+    pub missing_psns: u64,
+    /// Where packets were lost. `None` when nothing can tell: nothing of this direction was
+    /// captured, or it is datagrams, whose PSNs count those to all peers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss: Option<Loss>,
+    /// Beginnings of retransmissions.
+    pub retransmissions: Retransmissions,
+    /// NAKs that went this way.
+    pub naks: Naks,
+    /// RNR NAKs that went this way.
+    pub rnr_naks: u64,
+    /// The waiting time in the last of them, in nanoseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rnr_timer_ns: Option<u64>,
+    /// How long requests of this direction waited after RNR NAKs, in nanoseconds.
+    pub rnr_stall_ns: u64,
+    /// Acknowledgements that went this way.
+    pub acks: u64,
+    /// Acknowledgements of what was acknowledged before.
+    pub duplicate_acks: u64,
+    /// Congestion notifications that went this way.
+    pub cnps: u64,
+    /// Congestion marks.
+    pub ecn: EcnReport,
+    /// Packets that were marked CE.
+    pub ecn_ce: u64,
+    /// From the first CE mark to the CNP that answers it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cnp_delay_ns: Option<Percentiles>,
+    /// Packets with a wrong or missing ICRC. They are counted in `packets` and nowhere else.
+    pub icrc_bad: u64,
+    /// Packets that have nothing to do with the connection as it is.
+    pub ghost_packets: u64,
+    /// Opcodes that cannot follow one another.
+    pub opcode_sequence_errors: u64,
+    /// Payloads and DMA lengths that cannot be.
+    pub length_errors: u64,
+    /// Packets of another partition than the first one.
+    pub p_key_changes: u64,
+    /// The P_Key of the first packet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p_key: Option<u16>,
+    /// The Q_Key of the first datagram.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub q_key: Option<u32>,
+    /// From the last packet of a message to its acknowledgement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ack_latency_ns: Option<Percentiles>,
+    /// From the first packet of a message to its last answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completion_ns: Option<Percentiles>,
+    /// From a READ request to its last response.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_response_ns: Option<Percentiles>,
+    /// Silences of 10 ms and more between its packets.
+    pub idle_gaps: u64,
+    /// The longest silence, in nanoseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_idle_ns: Option<u64>,
+    /// The most bytes of requests that waited for an answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_in_flight_bytes: Option<u64>,
+    /// The most bytes of frames in one millisecond.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_millisecond_bytes: Option<u64>,
+    /// When that millisecond began, in nanoseconds since the epoch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_millisecond_ns: Option<u64>,
+    /// The most bytes of frames in one second, rounded up to 256.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_second_bytes: Option<u64>,
+    /// Its bytes second by second, from the one on in which it had 16 packets; `None` when it was
+    /// over sooner, or there were too many connections for a series each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over_time: Option<OverTime>,
+    /// How much was sent this way before and after the other side sent a CNP: windows of 1 ms and
+    /// of 10 ms, those of them that the capture holds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cnp_reaction: Vec<CnpReaction>,
+    /// The UDP source ports, up to four.
+    pub udp_src_ports: Vec<u16>,
+    /// Whether there were more.
+    pub has_more_src_ports: bool,
+    /// DSCPs of packets with data, one bit each.
+    #[serde(serialize_with = "json::bits")]
+    pub data_dscps: u64,
+    /// DSCPs of CNPs, one bit each.
+    #[serde(serialize_with = "json::bits")]
+    pub cnp_dscps: u64,
+    /// Priorities in VLAN tags, one bit each.
+    #[serde(serialize_with = "json::bits_of_byte")]
+    pub pcps: u8,
+    /// How often the request was sent that had no answer when the capture ended; `None` when no
+    /// retransmission was open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unanswered_tries: Option<u32>,
+    /// Whether the last answer to it was an RNR NAK.
+    pub is_rnr_pending: bool,
+    /// The frames that prove what is said above, ten of each kind unless all were asked for.
+    pub proofs: Vec<Proof>,
+}
+
+impl DirectionReport {
+    /// The frames that prove one kind of event, up to ten unless all were asked for.
+    pub fn frames(&self, event: Event) -> impl Iterator<Item = u64> + '_ {
+        self.proofs.iter().filter(move |proof| proof.event == event).map(|proof| proof.frame)
+    }
+}
