@@ -11,6 +11,7 @@
 pub mod command;
 pub mod fuzz;
 pub mod score;
+pub mod sweep;
 pub mod veth;
 
 use std::path::{Path, PathBuf};

@@ -55,16 +55,22 @@ impl Score {
     /// The same of any scenario.
     #[must_use]
     pub fn of_scenario(name: &'static str, scenario: &Scenario) -> Self {
-        let (truth, report) = play(scenario);
+        let (truth, report) = play(scenario, Config::default());
+        Self::compare(name, &truth, &report)
+    }
+
+    /// Compares what was found in a scenario's frames with its truth.
+    #[must_use]
+    pub fn compare(name: &'static str, truth: &Truth, report: &Report) -> Self {
         let mut score = Self {
             scenario: name,
             connections: truth.connections.len(),
             exact: 0,
             off: Vec::new(),
         };
-        score.capture(&truth, &report);
-        let truth = serde_json::to_value(&truth).unwrap();
-        let found = serde_json::to_value(Document(&report)).unwrap();
+        score.capture(truth, report);
+        let truth = serde_json::to_value(truth).unwrap();
+        let found = serde_json::to_value(Document(report)).unwrap();
         let (truth, found) = (list(&truth), list(&found));
         let mut pairs = pairs::pair(truth, found);
         for (truth, found) in truth.iter().zip(pairs.by_ref()) {
@@ -124,8 +130,8 @@ impl Score {
 }
 
 /// The frames of a scenario, to the analysis as they come.
-fn play(scenario: &Scenario) -> (Truth, Report) {
-    let mut tracker = Tracker::new(Config::default());
+pub(crate) fn play(scenario: &Scenario, config: Config) -> (Truth, Report) {
+    let mut tracker = Tracker::new(config);
     let ports = Ports::default();
     let Ok(truth) = Craft::new(scenario).run(|crafted| -> Result<(), Infallible> {
         let frame = Frame::parse(Link::Ethernet, crafted.bytes, crafted.wire_len, &ports);

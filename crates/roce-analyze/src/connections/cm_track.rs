@@ -69,6 +69,22 @@ impl Tracker {
         }
     }
 
+    /// The copy of a message that was captured before says nothing but that its exchange goes on.
+    pub(super) fn copied_message(&mut self, packet: &Packet<'_>, key: &FlowKey, seen: &Seen) {
+        let Ok(management) = Management::parse(packet.payload) else { return };
+        let Some(message) = management.message else { return };
+        let src = if let CmMessage::Req(req) = message { hosts_of(req, key).0 } else { key.src() };
+        let local = message.local_comm_id().map(|id| (src, id.get(), false));
+        let remote = message.remote_comm_id().map(|id| (key.dst(), id.get(), false));
+        let asked = message.request_id().map(|id| (src, id.get(), true));
+        let answered = message.request_id().map(|id| (key.dst(), id.get(), true));
+        for exchange in [local, remote, asked, answered].into_iter().flatten() {
+            if let Some(cm) = self.exchange(&exchange) {
+                cm.last_time = cm.last_time.max(seen.time);
+            }
+        }
+    }
+
     fn req(&mut self, req: &Req, transaction_id: u64, key: &FlowKey, seen: &Seen) {
         let ends = Ends::of_req(req);
         let (src, dst) = hosts_of(req, key);

@@ -4,6 +4,7 @@ use roce_wire::{Ecn, IcrcState, NakCode, Service};
 
 use super::answers::answer;
 use super::cm::Exchange;
+use super::copies::take_copy;
 use super::direction::{Direction, flag};
 use super::key::{FlowKey, is_datagram};
 use super::pmtu::Pmtu;
@@ -83,6 +84,11 @@ impl Conn {
         let [a, b] = &mut self.dirs;
         let (this, other) = if dir == 0 { (a, b) } else { (b, a) };
         this.tick(seen.time, budget);
+        if let Some(repeat) = seen.repeat
+            && let Some(at) = take_copy(this, other, seen, repeat)
+        {
+            return Fit::Copy(at);
+        }
         // A sender whose ICRC is never right is not corrupted on the way.
         let is_habit =
             seen.is_accepted_fault || (seen.is_known_fault && !this.has(flag::GOOD_ICRC));
@@ -100,6 +106,7 @@ impl Conn {
         } else {
             this.set(flag::GOOD_ICRC, true);
         }
+        let mut fit = Fit::Yes;
         if self.service == Service::Cnp {
             self.service = seen.service;
         }
@@ -111,7 +118,8 @@ impl Conn {
             if self.is_over && this.has_restarted(seen) {
                 return Fit::Anew;
             }
-            if request(this, other, &mut self.pmtu, seen) == Fit::Anew {
+            fit = request(this, other, &mut self.pmtu, seen);
+            if fit == Fit::Anew {
                 return Fit::Anew;
             }
         } else {
@@ -129,7 +137,7 @@ impl Conn {
         }
         this.count(seen);
         this.remember(seen);
-        Fit::Yes
+        fit
     }
 }
 

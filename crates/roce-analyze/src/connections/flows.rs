@@ -14,14 +14,32 @@ impl Tracker {
     /// A packet of a connection.
     #[inline]
     pub(super) fn flow(&mut self, key: FlowKey, seen: &Seen) {
+        if self.copies.are_watched(seen.frame) {
+            self.flow_watched(key, seen);
+        } else {
+            self.packet_of(key, seen);
+        }
+    }
+
+    /// The same where copies may come.
+    fn flow_watched(&mut self, key: FlowKey, seen: &Seen) {
+        let repeat = self.copies.compare(&key, seen);
+        let fit = self.packet_of(key, &Seen { repeat, ..*seen });
+        if repeat.is_some() {
+            self.copies.settle(seen, if let Fit::Copy(at) = fit { Some(at) } else { None });
+        }
+    }
+
+    #[inline]
+    fn packet_of(&mut self, key: FlowKey, seen: &Seen) -> Fit {
         let at = match self.table.find(&key) {
             Some(at) => at,
             None => match self.new_flow(key, seen) {
                 Some(at) => at,
-                None => return,
+                None => return Fit::Yes,
             },
         };
-        let Some(conn) = self.table.get_mut(at.slot()) else { return };
+        let Some(conn) = self.table.get_mut(at.slot()) else { return Fit::Yes };
         let fit = if conn.must_pair(seen) {
             let at = self.try_to_pair(at, seen);
             let conn = self.table.get_mut(at.slot());
@@ -29,10 +47,13 @@ impl Tracker {
         } else {
             (at, conn.observe(at.dir(), seen, &mut self.budget))
         };
-        if let (at, Fit::Anew) = fit {
-            self.begin_anew(at, seen);
-        }
         self.totals.connection_packets = self.totals.connection_packets.saturating_add(1);
+        match fit {
+            (_, Fit::Yes | Fit::Copy(_)) => {}
+            (_, Fit::Again) => self.copies.suspect(seen.frame),
+            (at, Fit::Anew) => self.begin_anew(at, seen),
+        }
+        fit.1
     }
 
     /// A flow of which nothing was seen before.
@@ -49,6 +70,11 @@ impl Tracker {
             return self.complete_datagram(key, back);
         }
         self.make_room();
+        if self.copies.are_watched(seen.frame) {
+            self.copies.suspect(seen.frame);
+        } else {
+            self.copies.begin(&key, seen);
+        }
         let conn = self.new_conn([Some(key), None], seen.service);
         let slot = self.table.add(conn);
         let Some(slot) = slot else {

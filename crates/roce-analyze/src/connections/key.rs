@@ -116,6 +116,15 @@ impl FlowKey {
         }
     }
 
+    /// A number that is the same for the same key, and seldom for others.
+    pub(super) const fn digest(&self) -> u64 {
+        let Self { src, dst, via: Via(via), dest_qp, src_qp } = *self;
+        let hosts = src ^ dst.rotate_left(13);
+        #[allow(clippy::cast_possible_truncation, reason = "both halves are taken")]
+        let hosts = (hosts >> 64) as u64 ^ hosts as u64;
+        hosts ^ via.get().rotate_left(23) ^ (dest_qp as u64) << 40 ^ (src_qp as u64) << 8
+    }
+
     /// The same hosts and way, to another queue pair.
     #[must_use]
     pub(crate) const fn to_qp(self, dest_qp: u32) -> Self {

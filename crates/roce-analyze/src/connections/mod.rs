@@ -15,6 +15,9 @@
 //! it asks for something before `arrived`. An acknowledgement of a hole shows that only the
 //! capture missed it. A request before `arrived` is one that the responder has executed before.
 //!
+//! A mirror of both sides of a port shows every frame twice. The second is no retransmission: it
+//! has the same IP identification, where that counts, and comes as late as the other copies do.
+//!
 //! Responses with data are held to the list of requests that wait for them, in order. A READ takes
 //! as many PSNs as its responses; where the path MTU is not known, it is learned.
 
@@ -22,6 +25,7 @@ mod answers;
 mod cm;
 mod cm_track;
 mod connection;
+mod copies;
 mod direction;
 mod flows;
 mod holes;

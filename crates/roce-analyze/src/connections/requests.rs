@@ -7,13 +7,14 @@
 
 use roce_wire::{Psn, Service};
 
+use super::copies::is_untroubled;
 use super::direction::{Direction, flag};
 use super::holes::Hole;
 use super::messages::{MAX_DMA_LEN, account, check_length, follow_message};
 use super::pmtu::{Pmtu, longest_span};
 use super::proof::Event;
 use super::seen::{Kind, Place, Seen};
-use super::trouble::MAX_REMEMBERED;
+use super::trouble::{Late, MAX_REMEMBERED};
 use super::waiting::Pending;
 
 /// A PSN farther away than this has nothing to do with the stream, in PSNs.
@@ -29,6 +30,10 @@ pub(super) enum Fit {
     Yes,
     /// The queue pair has begun anew: another connection by the same numbers.
     Anew,
+    /// It was sent before.
+    Again,
+    /// It is a copy of that transmission, and was not sent again.
+    Copy(usize),
 }
 
 /// A request goes the way of `this`; answers come the way of `back`.
@@ -61,7 +66,7 @@ pub(super) fn request(
         old_request(this, back, seen, span);
     }
     check_length(this, *pmtu, seen);
-    Fit::Yes
+    if ahead >= 0 { Fit::Yes } else { Fit::Again }
 }
 
 /// How many PSNs the request takes.
@@ -236,13 +241,18 @@ fn old_request(this: &mut Direction, back: &mut Direction, seen: &Seen, span: u3
     if is_late_beginning(this, seen) {
         this.begin_earlier(seen, false);
     }
+    if let Some(late) = goes_on_behind_late(this, seen) {
+        was_not_late(this, back, &late);
+    }
     let hole = this.trouble().request_holes.at(seen.psn).copied();
     let is_first = hole.is_some();
     let mut is_resent = false;
     match hole {
         Some(hole) if is_late(this, seen, &hole) => {
             let depth = this.next.distance_from(seen.psn).unsigned_abs();
+            let before = this.trouble().max_reorder_depth;
             this.note_late(seen, depth);
+            this.trouble().late = Some(Late { seen: Box::new(*seen), span, depth: before });
         }
         Some(_) => {
             this.trouble().lose(seen.psn, false, seen.frame);
@@ -339,24 +349,45 @@ fn is_late(this: &Direction, seen: &Seen, hole: &Hole) -> bool {
     }
 }
 
+/// The packet right before, if it came late, or so it seemed, and this one goes on behind it though
+/// it was captured before: both were sent again.
+pub(super) fn goes_on_behind_late(this: &mut Direction, seen: &Seen) -> Option<Late> {
+    let (last, trouble) = (this.last_frame, this.trouble.as_mut()?);
+    let late = trouble.late.take_if(|late| late.is_right_before(last, seen))?;
+    trouble.request_holes.at(seen.psn).is_none().then_some(late)
+}
+
+/// What seemed to be late was the beginning of a retransmission.
+fn was_not_late(this: &mut Direction, back: &mut Direction, late: &Late) {
+    let Late { seen, span, depth } = late;
+    let trouble = this.trouble();
+    trouble.out_of_order = trouble.out_of_order.saturating_sub(1);
+    trouble.max_reorder_depth = *depth;
+    trouble.proofs.drop_last(Event::OutOfOrder, 1);
+    trouble.lose(seen.psn, false, seen.frame);
+    retransmission(this, back, seen, *span, true);
+}
+
 /// Whether the frame was captured before. Where the IP identification counts, the ICRC is never
 /// the same twice; elsewhere only what follows soon is a copy, and at once unless copies are the
 /// rule on this connection or nothing can have called for a retransmission.
 pub(super) fn is_copy(this: &Direction, other: &Direction, seen: &Seen, is_request: bool) -> bool {
+    if seen.repeat.is_some() {
+        // It was looked at before.
+        return false;
+    }
     let Some(back) = this.same_frame(seen) else { return false };
     if let Some(id) = seen.ip_id.filter(|_| this.ip_id_counts()) {
         return id.wrapping_sub(this.ip_id).cast_signed() <= 0;
     }
-    if is_request
-        && this.trouble.as_ref().is_some_and(|t| !t.open_naks.is_empty() || t.rnr.is_some())
-    {
+    if is_request && !this.is_mirrored() && !is_untroubled(this, other) {
         return false;
     }
     let soon = match (this.last_time, seen.time) {
         (Some(last), Some(now)) => now.saturating_sub(last) < COPY,
         _ => true,
     };
-    let is_uncalled = is_request && !seen.kind.has_data_response() && !this.has(flag::IN_ROUND);
+    let is_uncalled = is_request && !seen.kind.has_data_response();
     soon && (back == 0 || is_uncalled || this.is_mirrored() || other.is_mirrored())
 }
 

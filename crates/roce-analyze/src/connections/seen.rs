@@ -2,6 +2,8 @@
 
 use roce_wire::{AckKind, Ecn, Frame, IcrcState, Net, Opcode, Packet, Psn, Service, VlanTag};
 
+use super::copies::Repeat;
+
 /// What a packet does.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Kind {
@@ -111,6 +113,8 @@ pub(super) struct Seen {
     pub icrc: IcrcState,
     /// Whether a wrong ICRC is wrong in a way that a sender may have always.
     pub is_known_fault: bool,
+    /// Whether the same frame was captured before, as far as that is looked up.
+    pub repeat: Option<Repeat>,
     /// Whether the sender's peers are known to make the same mistake, and so take the packet.
     pub is_accepted_fault: bool,
 }
@@ -153,6 +157,7 @@ impl Seen {
             pcp: frame.vlans.last().map(VlanTag::pcp),
             icrc,
             is_known_fault: false,
+            repeat: None,
             is_accepted_fault: false,
         })
     }

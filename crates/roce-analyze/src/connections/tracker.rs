@@ -6,6 +6,7 @@ use roce_wire::{Content, Frame, IcrcFault, IcrcState, Net, Packet, Pfc, Qpn, Rej
 
 use super::cm_track::CmTable;
 use super::connection::Conn;
+use super::copies::Copies;
 use super::key::FlowKey;
 use super::merge;
 use super::outcome;
@@ -105,6 +106,7 @@ pub struct Tracker {
     pub(super) totals: Totals,
     evicted: Evicted,
     pub(super) budget: Budget,
+    pub(super) copies: Copies,
     next_id: u64,
     /// For the frames that prove something, where more than the first few are asked for.
     room: Option<Room>,
@@ -128,6 +130,7 @@ impl Tracker {
             }),
             evicted: Evicted::default(),
             budget: Budget { histograms: config.max_histograms, series: MAX_SERIES },
+            copies: Copies::default(),
             next_id: 1,
             room: config.all_proofs.then(Room::new),
         }
@@ -274,6 +277,13 @@ impl Tracker {
         self.totals.management = self.totals.management.saturating_add(1);
         if seen.icrc == IcrcState::Bad && !seen.is_known_fault {
             return;
+        }
+        if let Some(repeat) = self.copies.begin(key, seen) {
+            let copied = repeat.soon();
+            self.copies.settle(seen, copied);
+            if copied.is_some() {
+                return self.copied_message(packet, key, seen);
+            }
         }
         let is_gsi = packet.bth.dest_qp() == Qpn::GSI;
         if is_gsi && seen.q_key.is_some_and(|q_key| q_key != roce_wire::QKey::GSI.get()) {

@@ -4,8 +4,10 @@ use std::collections::VecDeque;
 
 use roce_wire::Psn;
 
+use super::copies::Lag;
 use super::holes::Holes;
 use super::proof::{Event, Proofs};
+use super::seen::Seen;
 use super::timing::Durations;
 
 /// A NAK for a PSN sequence error that was not followed by a retransmission yet.
@@ -31,6 +33,23 @@ pub(super) struct Head {
     pub is_answered: bool,
     /// How many packets the retransmission has so far.
     pub packets: u32,
+}
+
+/// A request that filled a gap and seems to be late.
+#[derive(Clone, Debug)]
+pub(super) struct Late {
+    pub seen: Box<Seen>,
+    /// How many PSNs it takes.
+    pub span: u32,
+    /// How far packets had been overtaken before.
+    pub depth: u32,
+}
+
+impl Late {
+    /// Whether `seen` goes on where this ended, and this was the packet before, in frame `last`.
+    pub(super) fn is_right_before(&self, last: u64, seen: &Seen) -> bool {
+        self.seen.frame == last && self.seen.psn.add(self.span) == seen.psn
+    }
 }
 
 /// Responses that a requester threw away, because one before them was missing.
@@ -89,8 +108,12 @@ pub(super) struct Trouble {
     pub newest_duplicates: VecDeque<Psn>,
     pub duplicate_frame_requests: u64,
     pub duplicate_frames: u64,
+    /// How far apart the copies are.
+    pub lag: Option<Lag>,
     pub out_of_order: u64,
     pub max_reorder_depth: u32,
+    /// The newest of these.
+    pub late: Option<Late>,
     /// The newest requests that were taken for lost before the capture point, and whether it was
     /// when they were sent again.
     pub newest_losses: VecDeque<(Psn, bool)>,

@@ -1,0 +1,319 @@
+//! Frames that the capture has twice, because both sides of a port are mirrored.
+//!
+//! The second copy of a frame may come hundreds of frames behind the first, too far for what a
+//! direction remembers. So the newest frames of all connections are remembered together: at the
+//! beginning of the capture and of every flow, as long as copies come, and after something was
+//! sent again. Otherwise nothing is looked up, and a packet costs nothing here.
+
+use super::direction::{Direction, flag};
+use super::key::{FlowKey, is_datagram};
+use super::requests::note_copy;
+use super::seen::{Kind, Seen};
+use super::trouble::Trouble;
+use super::waiting::Pending;
+use roce_wire::{IcrcState, Psn, Service};
+
+/// How many frames are compared at the beginning of the capture, and after every copy.
+const LONG: u64 = 1 << 16;
+/// How many are compared after a new flow, and after something that was sent before.
+const SHORT: u64 = 1 << 12;
+/// How far apart two copies may be when only time tells them from a retransmission, in
+/// nanoseconds. Timeouts are longer, nearly always.
+const COPY: u64 = 500_000;
+/// The same of what is never sent again, or only after seconds.
+const NEVER_AGAIN: u64 = 100_000_000;
+
+/// How many transmissions of a frame are remembered.
+const SENT: usize = 4;
+
+/// A frame that was captured before: its transmissions of which no copy was captured yet, the oldest
+/// first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Repeat([Option<Before>; SENT]);
+
+/// One time that a frame was captured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Before {
+    /// Nanoseconds since; `None` when the capture does not say.
+    ns: Option<u64>,
+    frame: u64,
+}
+
+impl Before {
+    fn is_within(self, most: u64) -> bool {
+        self.ns.is_none_or(|ns| ns < most)
+    }
+}
+
+impl Repeat {
+    fn list(self) -> impl Iterator<Item = (usize, Before)> {
+        let Self(list) = self;
+        list.into_iter().enumerate().filter_map(|(at, before)| Some((at, before?)))
+    }
+
+    /// The transmission that this is a copy of, if it is of one that nobody repeats so soon.
+    pub(super) fn soon(self) -> Option<usize> {
+        self.list().find(|(_, before)| before.is_within(NEVER_AGAIN)).map(|(at, _)| at)
+    }
+}
+
+/// How far apart in time the copies of a direction are, in nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Lag {
+    mean: u64,
+    /// The mean distance from that.
+    deviation: u64,
+}
+
+impl Lag {
+    const fn new(ns: u64) -> Self {
+        Self { mean: ns, deviation: ns / 16 }
+    }
+
+    /// Whether a copy may come so late: switches are not always equally fast.
+    fn fits(self, before: Before) -> bool {
+        let Self { mean, deviation } = self;
+        let most = deviation.saturating_mul(4).saturating_add(mean / 64).saturating_add(200);
+        before.ns.is_some_and(|ns| ns.abs_diff(mean) <= most)
+    }
+
+    /// Another copy was so late. The past counts for less and less, as in the estimate of round
+    /// trips of RFC 6298.
+    const fn with(self, ns: u64) -> Self {
+        let Self { mean, deviation } = self;
+        let distance = ns.abs_diff(mean) / 4;
+        Self {
+            mean: mean.saturating_sub(mean / 8).saturating_add(ns / 8),
+            deviation: deviation.saturating_sub(deviation / 4).saturating_add(distance),
+        }
+    }
+}
+
+/// One frame that is remembered, with its transmissions of which no copy was captured yet.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    fingerprint: u32,
+    /// The lower half of their numbers, and their times; the oldest first.
+    sent: [Option<(u32, u64)>; SENT],
+}
+
+/// Where the capture does not say the time.
+const NO_TIME: u64 = u64::MAX;
+
+impl Entry {
+    const NONE: Self = Self { fingerprint: 0, sent: [None; SENT] };
+
+    fn repeat(&self, seen: &Seen) -> Repeat {
+        Repeat(self.sent.map(|sent| {
+            let (frame, time) = sent?;
+            let distance = low(seen.frame).wrapping_sub(frame);
+            let now = seen.time.filter(|_| time != NO_TIME);
+            Some(Before {
+                ns: now.map(|now| now.saturating_sub(time)),
+                frame: seen.frame.saturating_sub(u64::from(distance)),
+            })
+        }))
+    }
+
+    /// It was sent, once more.
+    fn add(&mut self, seen: &Seen) {
+        if self.sent.iter().all(Option::is_some) {
+            self.take(0);
+        }
+        if let Some(free) = self.sent.iter_mut().find(|sent| sent.is_none()) {
+            *free = Some((low(seen.frame), seen.time.unwrap_or(NO_TIME)));
+        }
+    }
+
+    /// The transmission has found its copy.
+    fn take(&mut self, at: usize) {
+        if let Some(rest) = self.sent.get_mut(at..) {
+            rest.rotate_left(1);
+        }
+        let [.., last] = &mut self.sent;
+        *last = None;
+    }
+}
+
+/// The lower half of the number of a frame.
+#[allow(clippy::cast_possible_truncation, reason = "half of it is wanted")]
+const fn low(frame: u64) -> u32 {
+    frame as u32
+}
+
+/// How many frames are remembered that fall together.
+const WAYS: usize = 8;
+/// A power of two.
+const SETS: usize = 1 << 11;
+
+/// The newest frames of the capture. Takes 1.7 MB, whatever the number of connections.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Copies {
+    sets: Vec<[Entry; WAYS]>,
+    /// Frames before this one are compared.
+    until: u64,
+    /// Where the frame is that was compared last.
+    newest: (usize, usize),
+}
+
+impl Copies {
+    /// Whether the frame is to be compared.
+    #[inline]
+    pub(super) const fn are_watched(&self, frame: u64) -> bool {
+        frame < self.until
+    }
+
+    /// Something new begins with this frame: from now on frames are compared for a while.
+    pub(super) fn begin(&mut self, key: &FlowKey, seen: &Seen) -> Option<Repeat> {
+        self.watch(seen.frame, if self.sets.is_empty() { LONG } else { SHORT });
+        self.compare(key, seen)
+    }
+
+    /// Something was sent before: perhaps its next frames are copies.
+    pub(super) fn suspect(&mut self, frame: u64) {
+        self.watch(frame, SHORT);
+    }
+
+    fn watch(&mut self, frame: u64, more: u64) {
+        if self.sets.is_empty() {
+            self.sets = vec![[Entry::NONE; WAYS]; SETS];
+        }
+        self.until = self.until.max(frame.saturating_add(more));
+    }
+
+    /// Says whether the frame was there before. If it was not, it is remembered; if it was,
+    /// [`Self::settle`] must be told what came of it.
+    #[inline(never)]
+    pub(super) fn compare(&mut self, key: &FlowKey, seen: &Seen) -> Option<Repeat> {
+        let (fingerprint, hash) = fingerprint(key, seen);
+        let at = usize::try_from(hash).unwrap_or(0) % SETS;
+        let set = self.sets.get_mut(at)?;
+        if let Some(way) = set.iter().position(|entry| entry.fingerprint == fingerprint) {
+            self.newest = (at, way);
+            return set.get(way).map(|entry| entry.repeat(seen));
+        }
+        set.rotate_right(1);
+        let [newest, ..] = set;
+        *newest = Entry { fingerprint, ..Entry::NONE };
+        newest.add(seen);
+        None
+    }
+
+    /// The frame that was compared last is the copy of this transmission, or was sent again.
+    pub(super) fn settle(&mut self, seen: &Seen, copied: Option<usize>) {
+        let (set, way) = self.newest;
+        let Some(entry) = self.sets.get_mut(set).and_then(|set| set.get_mut(way)) else { return };
+        match copied {
+            Some(at) => {
+                entry.take(at);
+                self.watch(seen.frame, LONG);
+            }
+            None => entry.add(seen),
+        }
+    }
+}
+
+/// Tells a frame from all others. The ICRC covers all that does not change on the way; what stands
+/// beside it is for captures without one.
+fn fingerprint(key: &FlowKey, seen: &Seen) -> (u32, u32) {
+    let id = u64::from(seen.ip_id.unwrap_or(0));
+    let words = [u64::from(seen.mark) << 32 | u64::from(seen.psn.get()), id, key.digest()];
+    let mixed = words.into_iter().fold(0u64, |mixed, word| {
+        (mixed ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+    });
+    // That of nothing is 0.
+    (low(mixed) | 1, low(mixed >> 32))
+}
+
+/// Takes a frame that was captured before; says of which transmission it is a copy, if it is one:
+/// that is counted and means nothing else.
+#[cold]
+pub(super) fn take_copy(
+    this: &mut Direction,
+    other: &Direction,
+    seen: &Seen,
+    repeat: Repeat,
+) -> Option<usize> {
+    let (at, before) = original(this, other, seen, repeat)?;
+    let executed = seen.kind.is_request() && seen.psn.is_before(this.arrived);
+    note_copy(this, seen);
+    let trouble = this.trouble();
+    if let Some(ns) = before.ns {
+        trouble.lag = Some(trouble.lag.map_or(Lag::new(ns), |lag| lag.with(ns)));
+    }
+    if executed && !is_datagram(seen.service) {
+        trouble.duplicate_frame_requests = trouble.duplicate_frame_requests.saturating_add(1);
+    }
+    // Its IP identification says nothing.
+    this.count(&Seen { ip_id: None, ..*seen });
+    Some(at)
+}
+
+/// Where the IP identification counts, what is sent again has another. Elsewhere a copy is what
+/// comes as late as other copies, or soon, and without a reason to be sent again.
+fn original(
+    this: &Direction,
+    other: &Direction,
+    seen: &Seen,
+    repeat: Repeat,
+) -> Option<(usize, Before)> {
+    let within = |most: u64| repeat.list().find(|(_, before)| before.is_within(most));
+    if is_datagram(seen.service)
+        || seen.service == Service::Uc
+        || (seen.icrc == IcrcState::Bad && !seen.is_known_fault)
+    {
+        return within(NEVER_AGAIN);
+    }
+    let is_cnp = seen.kind == Kind::Cnp;
+    if seen.ip_id.is_some() && !is_cnp && this.ip_id_counts() {
+        return repeat.list().next();
+    }
+    if is_behind_late(this, seen) {
+        return None;
+    }
+    let lags = [this, other].map(|dir| dir.trouble.as_ref().and_then(|trouble| trouble.lag));
+    let fits = |before: Before| lags.into_iter().flatten().any(|lag| lag.fits(before));
+    if let Some(original) = repeat.list().find(|(_, before)| fits(*before)) {
+        return Some(original);
+    }
+    within(COPY).filter(|(_, before)| !is_cnp && is_uncalled(this, other, seen, *before))
+}
+
+/// Whether the packet goes on behind one that filled a gap right before.
+fn is_behind_late(this: &Direction, seen: &Seen) -> bool {
+    let late = this.trouble.as_ref().and_then(|trouble| trouble.late.as_ref());
+    seen.kind.is_request() && late.is_some_and(|late| late.is_right_before(this.last_frame, seen))
+}
+
+/// Whether nothing has called for sending the packet again.
+fn is_uncalled(this: &Direction, other: &Direction, seen: &Seen, before: Before) -> bool {
+    if !seen.kind.is_request() {
+        return other.trouble.as_ref().is_none_or(|trouble| trouble.retransmitted == 0);
+    }
+    if before.frame == this.first_frame {
+        // Copies begin with the first frame; retransmissions seldom do.
+        let is_asked = |t: &Trouble| t.open_naks.iter().any(|nak| nak.psn == seen.psn);
+        let goes_on = this.has(flag::IN_ROUND) && !seen.psn.is_before(this.round);
+        return !goes_on && !this.trouble.as_ref().is_some_and(|trouble| is_asked(trouble));
+    }
+    let is_likely = before.frame == this.last_frame
+        || !seen.kind.has_data_response()
+        || is_unanswered(this, seen.psn);
+    is_likely && is_untroubled(this, other)
+}
+
+/// Whether so far nothing that went this way was missing, late or sent again, and the other side
+/// has refused nothing.
+pub(super) fn is_untroubled(this: &Direction, other: &Direction) -> bool {
+    let quiet =
+        |t: &Trouble| t.retransmitted == 0 && t.out_of_order == 0 && t.request_holes.is_empty();
+    let content = |t: &Trouble| t.naks == [0; 5] && t.rnr_naks == 0;
+    this.trouble.as_ref().is_none_or(|trouble| quiet(trouble))
+        && other.trouble.as_ref().is_none_or(|trouble| content(trouble))
+}
+
+/// Whether nothing has come of the responses to the request.
+fn is_unanswered(this: &Direction, psn: Psn) -> bool {
+    let is_begun = |p: &Pending| p.is_begun && !p.next.is_before(psn) && psn.is_before(p.end);
+    !psn.is_before(this.answered) && !this.pending.iter().any(is_begun)
+}
