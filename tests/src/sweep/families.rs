@@ -27,12 +27,12 @@ pub const FAMILIES: &[Family] = &[
         exact: 100,
     },
     Family { name: "mirrored-loss", text: mirrored_loss, findings: None, exact: 80 },
-    Family { name: "reads-loss", text: reads_loss, findings: None, exact: 70 },
+    Family { name: "reads-loss", text: reads_loss, findings: None, exact: 80 },
     Family { name: "loss", text: loss, findings: None, exact: 85 },
     Family { name: "loss-short-timeout", text: loss_short, findings: None, exact: 90 },
     Family { name: "sprayed", text: sprayed, findings: None, exact: 25 },
     Family { name: "sprayed-loss", text: sprayed_loss, findings: None, exact: 25 },
-    Family { name: "xrc", text: xrc, findings: None, exact: 90 },
+    Family { name: "xrc", text: xrc, findings: None, exact: 95 },
 ];
 
 /// Random choices, the same for the same seed (SplitMix64).

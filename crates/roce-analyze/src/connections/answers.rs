@@ -56,6 +56,8 @@ pub(super) fn answer(
                 learn_from_response(asked, pmtu, seen.payload);
             } else if seen.kind == Kind::ReadResponse && seen.place == Place::Last {
                 learn_from_last_response(asked, pmtu, psn);
+            } else {
+                pmtu.any_packet(seen.payload);
             }
             if known {
                 note_answer(asked, seen, true);
@@ -211,20 +213,25 @@ pub(super) fn note_skipped(
     }
     let again = |p: &Pending| p.is_repeat && !start.is_before(p.next) && start.is_before(p.end);
     let is_asked_again = asked.pending.iter().any(again);
-    // Of a repeated request that has no response at all it is not known whether it arrived.
-    let is_sure = !skipped.is_repeat || skipped.is_begun;
+    // Of a repeated request that has no response at all it is not known whether it arrived, nor of
+    // one that is skipped by the response to an earlier one, made again: only what comes behind it
+    // proves that it was executed.
+    let is_behind = !seen.psn.is_before(start);
+    let is_sure = skipped.is_begun || (!skipped.is_repeat && is_behind);
     let trouble = this.trouble();
     let is_again = !asked.responded.is_before(end) && trouble.missed_responses.at(start).is_none();
     let (frame, time) = (seen.frame, seen.time);
     let hole = Hole { start, len, frame, time, asked_for: false, is_sure, is_again };
     if is_asked_again {
         if is_sure {
-            trouble.lose_responses(is_again, u64::from(len));
+            trouble.lose_responses(&hole, start, len);
             trouble.proofs.note(Event::LostBeforeCapture, seen.frame);
+        } else if !skipped.is_repeat && len == 1 {
+            // One response or its request; that many responses go missing at once is less likely
+            // than that their request did.
+            trouble.lost_either = trouble.lost_either.saturating_add(1);
         }
-        if !is_again {
-            trouble.missed_responses.add(hole);
-        }
+        trouble.miss_responses(hole);
         return;
     }
     if let Some(old) = trouble.response_holes.add(hole) {
@@ -246,6 +253,10 @@ fn data_response(asked: &mut Direction, this: &mut Direction, seen: &Seen) {
             let trouble = this.trouble();
             trouble.retransmitted = trouble.retransmitted.saturating_add(1);
             is_first = trouble.missed_responses.fill(psn, 1) > 0;
+        } else if let Some(trouble) = &mut this.trouble
+            && !trouble.missed_responses.is_empty()
+        {
+            trouble.missed_responses.fill(psn, 1);
         }
         if is_first {
             this.goodput = this.goodput.saturating_add(u64::from(seen.payload));

@@ -293,8 +293,11 @@ fn is_uncalled(this: &Direction, other: &Direction, seen: &Seen, before: Before)
     if before.frame == this.first_frame {
         // Copies begin with the first frame; retransmissions seldom do.
         let is_asked = |t: &Trouble| t.open_naks.iter().any(|nak| nak.psn == seen.psn);
+        let has_gap = |t: &Trouble| t.response_holes.at(seen.psn).is_some();
         let goes_on = this.has(flag::IN_ROUND) && !seen.psn.is_before(this.round);
-        return !goes_on && !this.trouble.as_ref().is_some_and(|trouble| is_asked(trouble));
+        return !goes_on
+            && !this.trouble.as_ref().is_some_and(|trouble| is_asked(trouble))
+            && !other.trouble.as_ref().is_some_and(|trouble| has_gap(trouble));
     }
     let is_likely = before.frame == this.last_frame
         || !seen.kind.has_data_response()

@@ -56,6 +56,16 @@ impl Holes {
         self.list.iter().find(|hole| hole.contains(psn))
     }
 
+    /// How many of `[psn, psn + len)` lie in holes.
+    pub(super) fn overlap(&self, psn: Psn, len: u32) -> u32 {
+        let end = psn.add(len);
+        self.list.iter().fold(0, |sum, hole| {
+            let before = signed(hole.start.distance_from(psn)).min(len);
+            let after = signed(end.distance_from(hole.end())).min(len);
+            sum.saturating_add(len.saturating_sub(before.saturating_add(after)))
+        })
+    }
+
     /// The receiver misses `psn`.
     pub(super) fn ask_for(&mut self, psn: Psn) -> bool {
         match self.list.iter_mut().find(|hole| hole.contains(psn)) {

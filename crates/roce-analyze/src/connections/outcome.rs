@@ -329,9 +329,9 @@ fn add_trouble(report: &mut DirectionReport, trouble: Trouble, is_mirrored: bool
 fn settle(trouble: &mut Trouble, is_uc: bool, requests_lost: bool) {
     // A repeated request or the response to it: as long as no request was lost otherwise, it was
     // the response.
-    let either = trouble.lost_either;
-    let count = if requests_lost { &mut trouble.lost_somewhere } else { &mut trouble.lost_before };
-    *count = count.saturating_add(either);
+    if !requests_lost {
+        trouble.lost_before = trouble.lost_before.saturating_add(trouble.lost_either);
+    }
     let mut proofs = Vec::new();
     for hole in trouble.request_holes.drain() {
         let len = u64::from(hole.len);

@@ -10,6 +10,8 @@ pub(super) struct Pmtu {
     seen: u16,
     /// By the connection manager; 0 when not known.
     agreed: u16,
+    /// By the last READ alone: what looks like its PSNs may be a gap.
+    guess: u16,
 }
 
 impl Pmtu {
@@ -41,13 +43,27 @@ impl Pmtu {
         false
     }
 
-    /// A READ of `len` bytes used up `psns` PSNs: with which path MTU is that so?
+    /// One packet carries this much: only with the largest path MTU, if it is so much.
+    #[inline]
+    pub(super) fn any_packet(&mut self, payload: u32) {
+        let [.., second, largest] = SIZES;
+        if self.seen == 0 && payload > second && payload <= largest {
+            self.seen = u16::try_from(largest).unwrap_or(0);
+        }
+    }
+
+    /// A READ of `len` bytes used up `psns` PSNs: with which path MTU is that so? When requests
+    /// behind it are missing it did not use up all of them, so that more than one has to say it.
     pub(super) fn by_span(&mut self, len: u32, psns: u32) {
         let mut fitting = SIZES.into_iter().filter(|size| span_of(len, *size) == psns);
         if self.bytes().is_none()
             && let (Some(size), None) = (fitting.next(), fitting.next())
         {
-            self.seen = u16::try_from(size).unwrap_or(0);
+            let size = u16::try_from(size).unwrap_or(0);
+            if psns == 1 || self.guess == size {
+                self.seen = size;
+            }
+            self.guess = size;
         }
     }
 
@@ -89,8 +105,19 @@ mod tests {
         assert_eq!((pmtu.span(256), pmtu.span(257)), (Some(1), None));
         pmtu.by_span(300, 1); // 512 and up
         assert_eq!(pmtu.bytes(), None);
-        pmtu.by_span(1200, 2);
+        pmtu.by_span(1200, 2); // or one, and another is missing
+        assert_eq!(pmtu.bytes(), None);
+        pmtu.by_span(1100, 2);
         assert_eq!((pmtu.bytes(), pmtu.span(8000)), (Some(1024), Some(8)));
+    }
+
+    #[test]
+    fn only_the_largest_has_room_for_more_than_half_of_it() {
+        let mut pmtu = Pmtu::default();
+        pmtu.any_packet(2048);
+        assert_eq!(pmtu.seen(), None);
+        pmtu.any_packet(2049);
+        assert_eq!(pmtu.seen(), Some(4096));
     }
 
     #[test]

@@ -46,6 +46,8 @@ pub(super) fn request(
 ) -> Fit {
     if matches!(seen.place, Place::First | Place::Middle) {
         learn_full_packet(this, pmtu, seen);
+    } else {
+        pmtu.any_packet(seen.payload);
     }
     if let Some(trouble) = &mut this.trouble
         && let Some((psn, len)) = trouble.unknown_span.take()

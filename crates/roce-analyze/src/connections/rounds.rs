@@ -214,13 +214,11 @@ fn resolve_response_holes(back: &mut Direction, seen: &Seen) {
     let mut proofs = Vec::new();
     let holes: Vec<Hole> = lost.response_holes.drain().collect();
     for hole in holes {
-        let wanted = u32::try_from(hole.start.add(hole.len).distance_from(seen.psn)).unwrap_or(0);
-        let wanted = u64::from(wanted.min(hole.len));
-        let had = u64::from(hole.len).saturating_sub(wanted);
-        if !hole.is_again {
-            lost.missed_responses.add(hole);
-        }
+        let end = hole.start.add(hole.len);
+        let wanted = u32::try_from(end.distance_from(seen.psn)).unwrap_or(0).min(hole.len);
+        let had = u64::from(hole.len.saturating_sub(wanted));
         if !hole.is_sure {
+            lost.miss_responses(hole);
             // Only what the requester begins with is what it missed, for certain. A responder that
             // never answers it loses nothing.
             if hole.contains(seen.psn) && lost.last_either != Some(seen.psn) {
@@ -229,7 +227,8 @@ fn resolve_response_holes(back: &mut Direction, seen: &Seen) {
             }
             continue;
         }
-        lost.lose_responses(hole.is_again, wanted);
+        lost.lose_responses(&hole, end.sub(wanted), wanted);
+        lost.miss_responses(hole);
         lost.not_captured = lost.not_captured.saturating_add(had);
         let event = if wanted > 0 { Event::LostBeforeCapture } else { Event::NotCaptured };
         proofs.push((event, hole.frame));

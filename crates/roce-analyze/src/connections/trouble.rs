@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use roce_wire::Psn;
 
 use super::copies::Lag;
-use super::holes::Holes;
+use super::holes::{Hole, Holes};
 use super::proof::{Event, Proofs};
 use super::seen::Seen;
 use super::timing::Durations;
@@ -161,7 +161,8 @@ pub(super) struct Trouble {
 impl Trouble {
     /// A request was lost before the capture point, as the packet in this frame shows.
     pub(super) fn lose(&mut self, psn: Psn, is_again: bool, frame: u64) {
-        self.lose_responses(is_again, 1);
+        let lost = if is_again { &mut self.lost_again } else { &mut self.lost_before };
+        *lost = lost.saturating_add(1);
         self.proofs.note(Event::LostBeforeCapture, frame);
         if self.newest_losses.len() >= MAX_REMEMBERED {
             self.newest_losses.pop_front();
@@ -181,10 +182,21 @@ impl Trouble {
         true
     }
 
-    /// Responses were lost before the capture point: what was seen before is not missing.
-    pub(super) fn lose_responses(&mut self, is_again: bool, count: u64) {
-        let lost = if is_again { &mut self.lost_again } else { &mut self.lost_before };
-        *lost = lost.saturating_add(count);
+    /// Responses of the hole were lost before the capture point. Those that were seen before are
+    /// not missing, and those that are missing already are not missing twice.
+    pub(super) fn lose_responses(&mut self, hole: &Hole, start: Psn, len: u32) {
+        let known = if hole.is_again { len } else { self.missed_responses.overlap(start, len) };
+        let known = known.min(len);
+        self.lost_again = self.lost_again.saturating_add(u64::from(known));
+        self.lost_before = self.lost_before.saturating_add(u64::from(len.saturating_sub(known)));
+    }
+
+    /// The responses of the hole are asked for again, and not there yet.
+    pub(super) fn miss_responses(&mut self, hole: Hole) {
+        if !hole.is_again {
+            self.missed_responses.fill(hole.start, hole.len);
+            self.missed_responses.add(hole);
+        }
     }
 
     /// The response with this PSN is asked for again, and those up to `responded` had come. Says

@@ -25,7 +25,7 @@ use std::collections::binary_heap::PeekMut;
 use std::sync::Arc;
 
 pub(crate) use crate::plan::OpKind;
-pub(crate) use tx::{Again, Body, Cause, Tx};
+pub(crate) use tx::{Again, Body, Cause, Place, Tx};
 
 use crate::plan::{CapturePlan, Malformed, Plan};
 use crate::rng::Rng;

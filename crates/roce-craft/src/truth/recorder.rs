@@ -7,7 +7,7 @@ use super::samples::Samples;
 use super::side::{MOST_OPEN, Side};
 use super::stream::Seen;
 use super::{Cm, CmMessage, Direction, Rejected};
-use crate::engine::{Again, Body, Cause, OpKind, Tx};
+use crate::engine::{Again, Body, Cause, OpKind, Place, Tx};
 use crate::plan::{Both, Dir, Malformed};
 
 /// What the capture has of one packet.
@@ -355,7 +355,7 @@ impl Recorder {
         if side.first.is_none() || tx.again.is_none() {
             side.began_with(tx.upsn, captured.psn.get());
         }
-        side.shows_pmtu |= !request.place.ends();
+        side.shows_pmtu |= shows_pmtu(request.place, captured);
         if side.requests.take(tx.ordinal, tx.again.is_none()) == Seen::Again {
             for open in side.open.iter_mut().filter(|open| tx.upsn < open.end) {
                 open.is_repeated = true;
@@ -392,7 +392,7 @@ impl Recorder {
     fn response(&mut self, tx: &Tx, captured: &Captured) {
         let side = self.sides.of_mut(tx.dir);
         if let Body::Response { place, .. } = tx.body {
-            side.shows_pmtu |= !place.ends();
+            side.shows_pmtu |= shows_pmtu(place, captured);
             if side.responses.take(tx.ordinal, tx.again.is_none()) == Seen::New {
                 let counts = &mut side.counts;
                 counts.goodput_bytes = counts.goodput_bytes.saturating_add(captured.payload);
@@ -497,6 +497,11 @@ impl Recorder {
         let repeats_frame = of.or_else(|| self.frame_of(tx));
         details.add(Detail { repeats_frame, ..self.detail_at(tx, captured, event) });
     }
+}
+
+/// Whether the payload is the path MTU, or there is but one that has room for it: 4096.
+fn shows_pmtu(place: Place, captured: &Captured) -> bool {
+    !place.ends() || captured.payload > 2048
 }
 
 pub(crate) const fn direction_name(dir: Dir) -> &'static str {
