@@ -71,6 +71,8 @@ pub(super) struct Evidence {
     begun: u64,
     /// Responses at the end of a READ that are missing though it was begun to be answered.
     ends: u64,
+    /// The PSNs of those of them that nothing behind them has come of yet.
+    open_ends: Vec<u64>,
     /// Losses that only a timeout shows, since the peer was last heard.
     unproven: u64,
 }
@@ -208,7 +210,7 @@ impl Evidence {
             gone.is_asked = true;
             if gone.message == begun && !gone.is_passed {
                 gone.is_passed = true;
-                self.ends = self.ends.saturating_add(u64::from(gone.is_first));
+                self.open_ends.extend(Some(gone.upsn).filter(|_| gone.is_first));
             }
         }
         self.settle_responses();
@@ -222,6 +224,14 @@ impl Evidence {
         }
     }
 
+    /// A response is in the capture. What comes before it was no end but a gap, which is counted as
+    /// one.
+    fn settle_ends(&mut self, upsn: u64) {
+        let ends = self.open_ends.iter().filter(|end| **end == upsn).count();
+        add(&mut self.ends, ends);
+        self.open_ends.retain(|end| *end > upsn);
+    }
+
     /// An answer of this end is in the capture; `peer` is the evidence of the other end.
     pub(super) fn answer(&mut self, tx: &Tx, peer: &mut Self) {
         for gone in &mut self.responses {
@@ -231,6 +241,7 @@ impl Evidence {
         let is_data = !matches!(tx.body, Body::Ack { .. });
         if is_data {
             self.begun = tx.message;
+            self.settle_ends(tx.upsn);
             // Sent again, because something before it was asked for.
             let again = |gone: &Gone| gone.upsn == tx.upsn && gone.order < tx.order;
             let again = take(&mut self.responses, again);
@@ -306,8 +317,8 @@ impl Evidence {
     }
 
     /// Responses that nothing came behind, and that are missing all the same.
-    pub(super) const fn missing_ends(&self) -> u64 {
-        self.ends
+    pub(super) fn missing_ends(&self) -> u64 {
+        self.ends.saturating_add(u64::try_from(self.open_ends.len()).unwrap_or(0))
     }
 
     /// Whether this end was seen to answer the message.
