@@ -10,6 +10,7 @@
 
 pub mod command;
 pub mod fuzz;
+pub mod scapy;
 pub mod score;
 pub mod sweep;
 pub mod veth;

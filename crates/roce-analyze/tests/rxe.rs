@@ -6,7 +6,7 @@
 
 mod common;
 
-use common::{counter, rxe};
+use common::{HEALTHY, counter, rxe};
 use roce_analyze::connections::{Connection, DirectionReport, Event, Loss, Outcome, Report};
 
 /// The sum of a count over all connections, of the requester's direction.
@@ -295,45 +295,6 @@ fn a_bad_icrc_keeps_a_packet_out() {
     assert_eq!(asked(&flush, |d| d.messages.flush), 6);
     assert_eq!(asked(&flush, |d| d.missing_psns), 0);
 }
-
-/// Captures on which nothing was lost, late or repeated.
-const HEALTHY: [&str; 35] = [
-    "atomic_cas_v4",
-    "atomic_fadd_v4",
-    "cmtime_v4",
-    "default_roce_tos_v4",
-    "ecn_ce_v4",
-    "mckey_v4",
-    "mixed",
-    "nfs_rdma_v4",
-    "nvme_rdma_v4",
-    "rc_pingpong_ll",
-    "rcopy_v4",
-    "rdma_client_v4",
-    "read_bw_v4",
-    "rping_v4",
-    "rping_v6",
-    "send_bw_uc_v4",
-    "send_bw_v4",
-    "srq_pingpong_v4",
-    "tclass_v4",
-    "tclass_v6",
-    "ucmatose_v4",
-    "udaddy_v4",
-    "udaddy_v6",
-    "verbs_mcast_v4",
-    "verbs_mix",
-    "verbs_pmtu",
-    "verbs_psn_wrap",
-    "verbs_rc_v4",
-    "verbs_rc_v6",
-    "verbs_uc",
-    "verbs_ud",
-    "vlan_rc_v4",
-    "vlan_rc_v6",
-    "vlan_rping_v4",
-    "write_bw_cm_v4",
-];
 
 #[test]
 fn a_lossless_trace_misses_nothing() {

@@ -10,12 +10,12 @@
 
 mod common;
 
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::Order::{Big, Little};
 use common::{
-    Shared, block, drain, erf_record, interface, obsolete, open, option, read, section, simple,
+    Shared, block, drain, erf_record, fixtures, interface, obsolete, open, option, read, section,
+    simple,
 };
 use roce_capture::{CommentedCopy, FileReader, Part, WriterOptions};
 
@@ -36,16 +36,6 @@ fn copy(readers: Vec<FileReader>, comment: impl Fn(u64) -> String) -> Vec<u8> {
     }
     copy.finish().unwrap();
     shared.0.lock().unwrap().clone()
-}
-
-fn fixtures() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
-    let files = ["made", "rxe"].map(|name| std::fs::read_dir(folder.join(name)).unwrap());
-    let paths = files.into_iter().flatten().map(|entry| entry.unwrap().path());
-    let is_capture = |path: &PathBuf| {
-        path.extension().is_some_and(|end| ["pcap", "pcapng", "erf"].iter().any(|e| end == *e))
-    };
-    paths.filter(is_capture).collect()
 }
 
 /// What tshark says of each frame that has a comment: its number and its comments.

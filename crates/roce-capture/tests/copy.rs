@@ -9,10 +9,10 @@
 
 mod common;
 
-use std::path::{Path, PathBuf};
-
 use common::Order::{Big, Little};
-use common::{Order, Shared, block, drain, interface, open, option, read, section, simple};
+use common::{
+    Order, Shared, block, drain, fixtures, interface, open, option, read, section, simple,
+};
 use roce_capture::{Compression, Container, FileCopy, FileReader, Frame, Part};
 
 /// Copies a capture, its frames as `edit` makes them: bytes and length on the wire.
@@ -41,16 +41,6 @@ fn copy(
 
 fn same(frame: &Frame<'_>) -> (Vec<u8>, u32) {
     (frame.data.to_vec(), frame.wire_len)
-}
-
-fn fixtures() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
-    let files = ["made", "rxe"].map(|name| std::fs::read_dir(folder.join(name)).unwrap());
-    let paths = files.into_iter().flatten().map(|entry| entry.unwrap().path());
-    let is_capture = |path: &PathBuf| {
-        path.extension().is_some_and(|end| ["pcap", "pcapng", "erf"].iter().any(|e| end == *e))
-    };
-    paths.filter(is_capture).collect()
 }
 
 #[test]

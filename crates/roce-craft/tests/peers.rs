@@ -11,10 +11,12 @@
 )]
 
 mod common;
+#[path = "../../../tests/src/scapy.rs"]
+#[allow(unreachable_pub, reason = "it is made for other tests, too")]
+mod scapy;
 
 use std::fmt::Write as _;
-use std::io::Write as _;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use common::{play_all, write_pcap};
 use roce_wire::{Carrier, Frame, IcrcState, Link, Ports};
@@ -65,26 +67,6 @@ for line in sys.stdin:
     print(Ether(bytes.fromhex(line))[BTH].compute_icrc(b'').hex())
 ";
 
-/// What scapy computes for these frames; `None` when there is no scapy here.
-fn scapy(lines: String) -> Option<String> {
-    let probe = Command::new("python3").args(["-c", "import scapy.contrib.roce"]).output().ok()?;
-    if !probe.status.success() {
-        return None;
-    }
-    let mut child = Command::new("python3")
-        .args(["-c", SCRIPT])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let writer = std::thread::spawn(move || stdin.write_all(lines.as_bytes()).unwrap());
-    let output = child.wait_with_output().unwrap();
-    writer.join().unwrap();
-    assert!(output.status.success(), "the script failed");
-    Some(String::from_utf8(output.stdout).unwrap())
-}
-
 fn hex(bytes: &[u8]) -> String {
     let mut text = String::new();
     bytes.iter().for_each(|byte| write!(text, "{byte:02x}").unwrap());
@@ -109,10 +91,7 @@ fn scapy_agrees_on_every_v2_icrc() {
             }
         }
     }
-    let Some(theirs) = scapy(lines) else {
-        eprintln!("skipped: no scapy for python3 here");
-        return;
-    };
+    let Some(theirs) = scapy::scapy(SCRIPT, lines) else { return };
     assert_eq!(theirs.lines().count(), ours.len());
     for (theirs, (name, ours)) in theirs.lines().zip(&ours) {
         assert_eq!(theirs, ours, "{name}");

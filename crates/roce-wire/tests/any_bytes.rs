@@ -11,17 +11,6 @@
 use proptest::prelude::*;
 use roce_wire::{Content, Frame, Link, Ports};
 
-const LINKS: [Link; 8] = [
-    Link::Ethernet,
-    Link::RawIp,
-    Link::Sll,
-    Link::Sll2,
-    Link::Null,
-    Link::InfiniBand,
-    Link::Erf,
-    Link::Other,
-];
-
 /// Everything that can be asked of a frame, so that a panic anywhere is found.
 fn ask_everything(link: Link, bytes: &[u8], wire_len: usize) {
     let frame = Frame::parse(link, bytes, wire_len, &Ports::default());
@@ -74,7 +63,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
 
     #[test]
-    fn random_bytes(link in prop::sample::select(&LINKS[..]),
+    fn random_bytes(link in prop::sample::select(&Link::ALL[..]),
                     bytes in prop::collection::vec(any::<u8>(), 0..300), more in 0usize..64) {
         ask_everything(link, &bytes, bytes.len() + more);
     }

@@ -9,34 +9,15 @@
     reason = "a test may be blunt"
 )]
 
+#[path = "../../../tests/src/scapy.rs"]
+#[allow(unreachable_pub, reason = "it is made for other tests, too")]
+mod scapy;
+
 use core::net::{Ipv4Addr, Ipv6Addr};
-use std::io::Write as _;
-use std::process::{Command, Stdio};
 
 use roce_wire::{FrameBuilder, MacAddr, OPCODES, PacketBuilder, Psn, Qpn};
 
 const SCRIPT: &str = include_str!("scapy_icrc.py");
-
-/// What the script prints for these lines; `None` when there is no scapy here.
-fn scapy(lines: &str) -> Option<String> {
-    let probe = Command::new("python3").args(["-c", "import scapy.contrib.roce"]).output().ok()?;
-    if !probe.status.success() {
-        return None;
-    }
-    let mut child = Command::new("python3")
-        .args(["-c", SCRIPT])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let lines = lines.to_owned();
-    let writer = std::thread::spawn(move || stdin.write_all(lines.as_bytes()).unwrap());
-    let output = child.wait_with_output().unwrap();
-    writer.join().unwrap();
-    assert!(output.status.success(), "the script failed");
-    Some(String::from_utf8(output.stdout).unwrap())
-}
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -67,9 +48,6 @@ fn scapy_agrees_on_every_icrc() {
             }
         }
     }
-    let Some(theirs) = scapy(&lines) else {
-        eprintln!("skipped: no scapy for python3 here");
-        return;
-    };
+    let Some(theirs) = scapy::scapy(SCRIPT, lines) else { return };
     assert_eq!(theirs.lines().collect::<Vec<_>>(), ours);
 }

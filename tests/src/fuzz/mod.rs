@@ -22,21 +22,10 @@ pub const FRAME_TARGETS: [(&str, Target); 4] =
 /// Every target whose input is a file.
 pub const FILE_TARGETS: [(&str, Target); 2] = [("pcap", file), ("pcapng", file)];
 
-const LINKS: [Link; 8] = [
-    Link::Ethernet,
-    Link::RawIp,
-    Link::Sll,
-    Link::Sll2,
-    Link::Null,
-    Link::InfiniBand,
-    Link::Erf,
-    Link::Other,
-];
-
 /// The input that makes a target parse this frame.
 #[must_use]
 pub fn seed(link: Link, data: &[u8], wire_len: usize) -> Vec<u8> {
-    let link = LINKS.iter().position(|&known| known == link).unwrap_or_default();
+    let link = Link::ALL.iter().position(|&known| known == link).unwrap_or_default();
     let cut = wire_len.saturating_sub(data.len());
     let head = [link, cut.min(255)].map(|n| u8::try_from(n).unwrap_or(u8::MAX));
     [&head, data].concat()
@@ -45,6 +34,6 @@ pub fn seed(link: Link, data: &[u8], wire_len: usize) -> Vec<u8> {
 /// Link type, frame, and its length on the wire.
 fn split(input: &[u8]) -> Option<(Link, &[u8], usize)> {
     let (&[link, cut], bytes) = input.split_first_chunk::<2>()?;
-    let link = *LINKS.get(usize::from(link) % LINKS.len())?;
+    let link = *Link::ALL.get(usize::from(link) % Link::ALL.len())?;
     Some((link, bytes, bytes.len().saturating_add(usize::from(cut))))
 }

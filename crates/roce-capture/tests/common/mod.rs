@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::io::{Cursor, Read, Write};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use roce_capture::{Damage, Error, FileReader, LinkType};
@@ -18,6 +19,17 @@ impl Write for Shared {
     fn flush(&mut self) -> std::io::Result<()> {
         Ok(())
     }
+}
+
+/// Every capture of the fixtures that is not compressed.
+pub(crate) fn fixtures() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+    let files = ["made", "rxe"].map(|name| std::fs::read_dir(folder.join(name)).unwrap());
+    let paths = files.into_iter().flatten().map(|entry| entry.unwrap().path());
+    let is_capture = |path: &PathBuf| {
+        path.extension().is_some_and(|end| ["pcap", "pcapng", "erf"].iter().any(|e| end == *e))
+    };
+    paths.filter(is_capture).collect()
 }
 
 /// A frame that owns its bytes.

@@ -26,6 +26,19 @@ pub enum Link {
 }
 
 impl Link {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Ethernet,
+        Self::RawIp,
+        Self::Sll,
+        Self::Sll2,
+        Self::Null,
+        Self::InfiniBand,
+        Self::Erf,
+        Self::IpOverInfiniBand,
+        Self::Other,
+    ];
+
     /// From the number that libpcap gives it.
     #[must_use]
     pub const fn from_linktype(linktype: u32) -> Self {
