@@ -8,6 +8,14 @@
     reason = "nothing but tests uses this, and a test may be blunt"
 )]
 
+// How the command prints stands in a program, which nobody can depend on.
+#[path = "../../crates/roce-sniff/src/packets/form/mod.rs"]
+#[allow(dead_code, reason = "the command uses more of it")]
+mod form;
+#[path = "../../crates/roce-sniff/src/text/mod.rs"]
+#[allow(dead_code, reason = "the command uses more of it")]
+mod text;
+
 pub mod command;
 pub mod fuzz;
 pub mod scapy;

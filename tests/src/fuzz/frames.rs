@@ -1,11 +1,15 @@
 //! Targets that take one frame.
 
+use roce_capture::{Frame as Captured, LinkType};
 use roce_wire::{
     AnyHeader, Extent, Frame, IcrcFault, IcrcState, Layer, Management, Mend, Mended, Packet, Ports,
     Value, mend as mend_frame,
 };
 
 use super::split;
+use crate::form::line::Line;
+use crate::form::{Listed, csv, hex, json, tree};
+use crate::text::buf::Buf;
 
 /// Parses a frame; it comes back byte for byte, and what is said of it holds together.
 pub fn frame(input: &[u8]) {
@@ -91,6 +95,31 @@ pub fn print_anything(input: &[u8]) {
         text.push_str(&format!("{fault} {reject}"));
     }
     assert!(!text.is_empty());
+    print_as_the_command_does(&frame);
+}
+
+/// No packet can move a terminal's cursor, or break the form it is printed in.
+fn print_as_the_command_does(frame: &Frame<'_>) {
+    let (data, wire_len) = (frame.bytes(), u32::try_from(frame.wire_len()).unwrap_or(u32::MAX));
+    let time_ns = data.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
+    let link_type = LinkType::ETHERNET;
+    let captured = Captured { number: 1, time_ns, link_type, wire_len, data, interface: 0 };
+    let listed = Listed { captured: &captured, frame, icrc: frame.icrc_state() };
+    let form = |write: &dyn Fn(&mut Buf)| {
+        let mut buf = Buf::default();
+        write(&mut buf);
+        let form = String::from_utf8(buf.as_bytes().to_vec()).unwrap();
+        let is_plain = |c: char| matches!(c, '\n' | '\t') || !c.is_control();
+        assert!(form.chars().all(is_plain), "{form:?}");
+        form
+    };
+    form(&|buf| tree::write(buf, &mut Line::new(false), listed));
+    form(&|buf| hex::write(buf, data));
+    assert_eq!(form(&|buf| Line::new(false).write(buf, listed)).lines().count(), 1);
+    let object = form(&|buf| json::write(buf, listed));
+    assert!(serde_json::from_str::<serde_json::Value>(&object).unwrap().is_object(), "{object}");
+    let row = form(&|buf| csv::write(buf, listed));
+    assert_eq!((row.lines().count(), row.split(',').count()), (1, csv::HEADER.split(',').count()));
 }
 
 fn display_packet(packet: &Packet<'_>, text: &mut String) {

@@ -1,16 +1,12 @@
 //! `roce-sniff packets`: a line per packet, a tree of every field, or an object a line.
 
-mod csv;
-mod hex;
-mod json;
-mod line;
-mod tree;
+mod form;
 
 use std::io::{self, Write as _};
 
 use anyhow::Result;
 use roce_capture::{Frame as Captured, Stats};
-use roce_wire::{Content, Frame, IcrcState, Link, Reject};
+use roce_wire::{Content, Frame, Link, Reject};
 
 use crate::Outcome;
 use crate::cli::{Format, PacketsArgs};
@@ -19,7 +15,8 @@ use crate::printer::{self, long_remark, remark};
 use crate::source::{Input, Source};
 use crate::text::buf::Buf;
 use crate::text::number::{Grouped, plural};
-use line::Line;
+use form::line::Line;
+use form::{Listed, csv, hex, json, tree};
 
 pub(crate) fn run(args: &PacketsArgs) -> Result<Outcome> {
     let source = Source::resolve(&args.source)?;
@@ -46,15 +43,6 @@ pub(crate) fn run(args: &PacketsArgs) -> Result<Outcome> {
     }
     trace.settle(false)?;
     Ok(Outcome::Done)
-}
-
-/// A packet and all that is printed of it besides its own fields.
-#[derive(Clone, Copy)]
-pub(crate) struct Listed<'l> {
-    captured: &'l Captured<'l>,
-    frame: &'l Frame<'l>,
-    /// `None` when it is not to be checked.
-    icrc: Option<IcrcState>,
 }
 
 struct Lister<'l> {

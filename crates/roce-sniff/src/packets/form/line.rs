@@ -13,7 +13,7 @@ use crate::text::style::{BAD, WARN};
 
 /// Writes lines; remembers what keeps them aligned.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(crate) struct Line {
     colored: bool,
     /// Digits of the second's fraction: 9 from the first packet on whose time needs them.
     digits: usize,
@@ -22,11 +22,11 @@ pub(super) struct Line {
 const NANOS: u64 = 1_000_000_000;
 
 impl Line {
-    pub(super) const fn new(colored: bool) -> Self {
+    pub(crate) const fn new(colored: bool) -> Self {
         Self { colored, digits: 6 }
     }
 
-    pub(super) fn write(&mut self, buf: &mut Buf, listed: Listed<'_>) {
+    pub(crate) fn write(&mut self, buf: &mut Buf, listed: Listed<'_>) {
         buf.number(listed.captured.number);
         buf.byte(b' ');
         self.time(buf, listed.captured.time_ns);

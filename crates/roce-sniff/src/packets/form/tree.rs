@@ -12,7 +12,7 @@ use crate::text::escape;
 /// How many bytes of a payload are shown; `-x` shows all.
 const SHOWN: usize = 32;
 
-pub(super) fn write(buf: &mut Buf, line: &mut Line, listed: Listed<'_>) {
+pub(crate) fn write(buf: &mut Buf, line: &mut Line, listed: Listed<'_>) {
     line.write(buf, listed);
     let frame = listed.frame;
     for (at, layer) in frame.layers() {

@@ -4,7 +4,7 @@ use crate::text::buf::Buf;
 
 const PER_LINE: usize = 16;
 
-pub(super) fn write(buf: &mut Buf, bytes: &[u8]) {
+pub(crate) fn write(buf: &mut Buf, bytes: &[u8]) {
     for (at, line) in bytes.chunks(PER_LINE).enumerate() {
         buf.text("\t");
         buf.hex(u64::try_from(at.saturating_mul(PER_LINE)).unwrap_or(u64::MAX), 4);

@@ -6,10 +6,10 @@ use super::Listed;
 use super::line::ends;
 use crate::text::buf::Buf;
 
-pub(super) const HEADER: &str = "frame,time_ns,version,src,dst,udp_src_port,opcode,dest_qp,psn,\
+pub(crate) const HEADER: &str = "frame,time_ns,version,src,dst,udp_src_port,opcode,dest_qp,psn,\
     ack_req,syndrome,payload_len,icrc\n";
 
-pub(super) fn write(buf: &mut Buf, listed: Listed<'_>) {
+pub(crate) fn write(buf: &mut Buf, listed: Listed<'_>) {
     let captured = listed.captured;
     buf.number(captured.number);
     buf.byte(b',');

@@ -10,7 +10,7 @@ use super::line::{ends, management};
 use crate::text::buf::Buf;
 use crate::text::json::Object;
 
-pub(super) fn write(buf: &mut Buf, listed: Listed<'_>) {
+pub(crate) fn write(buf: &mut Buf, listed: Listed<'_>) {
     let captured = listed.captured;
     let mut object = Object::open(buf);
     object.number("frame", captured.number);
