@@ -68,6 +68,19 @@ fn each_frame_of_a_finding_has_a_comment_that_names_it() {
 }
 
 #[test]
+fn comments_of_an_earlier_run_are_replaced() {
+    let folder = folder();
+    let [once, twice, thrice] = ["1.pcapng", "2.pcapng", "3.pcapng"].map(|n| folder.path().join(n));
+    check("rxe/loss_a.pcap", &once);
+    // Other numbers than before: what is no RoCE was left out.
+    check(once.to_str().unwrap(), &twice);
+    check(twice.to_str().unwrap(), &thrice);
+    assert!(fs::read(&twice).unwrap() == fs::read(&thrice).unwrap());
+    let Some(comments) = comments(&twice) else { return };
+    assert!(comments.iter().all(|(_, comment)| !comment.contains("of the source")));
+}
+
+#[test]
 fn a_stream_gives_the_same_as_a_file() {
     let folder = folder();
     let [from_file, from_stream] = ["file.pcapng", "stream.pcapng"].map(|n| folder.path().join(n));

@@ -161,3 +161,44 @@ fn a_copy_of_nothing_is_a_capture() {
     let copied = read(&copy(vec![open(&pcap).unwrap()], |_| String::new()));
     assert_eq!((copied.frames.len(), copied.damage), (0, None));
 }
+
+#[test]
+fn stale_comments_go_and_others_stay() {
+    let mut options = Vec::new();
+    for text in ["ours: old", "theirs", "ours: older"] {
+        options.extend(option(Little, 1, text.as_bytes()));
+    }
+    options.extend(option(Little, 0, b""));
+    let comments = |copied: &[u8]| -> Vec<bool> {
+        ["ours: old", "theirs", "ours: older", "new"]
+            .iter()
+            .map(|text| copied.windows(text.len()).any(|window| window == text.as_bytes()))
+            .collect()
+    };
+    let mut body = vec![0; 12];
+    body.extend(4u32.to_le_bytes());
+    body.extend(4u32.to_le_bytes());
+    body.extend([1, 2, 3, 4]);
+    body.extend(&options);
+    let file = [section(Little), interface(Little, 1, 0, &[]), block(Little, 6, &body)].concat();
+    for (comment, wanted) in
+        [("", [false, true, false, false]), ("new", [false, true, false, true])]
+    {
+        let shared = Shared::default();
+        let sink = Box::new(shared.clone());
+        let copy = CommentedCopy::to_write("copy".to_owned(), sink, &WriterOptions::default());
+        let mut copy = copy.without(|text| text.starts_with(b"ours: "));
+        let mut reader = open(&file).unwrap();
+        while let Some(part) = reader.next_part().unwrap() {
+            match part {
+                Part::Block(block) => copy.block(&block).unwrap(),
+                Part::Frame(frame, envelope) => copy.frame(&frame, &envelope, comment).unwrap(),
+            }
+        }
+        copy.finish().unwrap();
+        let copied = shared.0.lock().unwrap().clone();
+        // "ours: old" is the beginning of "ours: older", so neither is there.
+        assert_eq!(comments(&copied), wanted, "{comment}");
+        assert_eq!(read(&copied).damage, None);
+    }
+}

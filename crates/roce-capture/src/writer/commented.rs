@@ -4,14 +4,18 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-use super::copy::{end_block, pad, padding_of, put_section, without_end};
+use super::copy::{end_block, options, pad, padding_of, put_section};
 use super::output::{Output, Sink};
 use super::{WriterOptions, pcapng};
-use crate::file::{ENHANCED_PACKET, Form, SECTION};
+use crate::file::{ByteOrder, ENHANCED_PACKET, Form, SECTION};
 use crate::{Block, Envelope, Error, Frame, MAX_RECORD};
 
 /// The longest comment, in bytes: what its length field can say.
 const MAX_COMMENT: usize = u16::MAX as usize;
+/// The option of a comment.
+const OPTION_COMMENT: u16 = 1;
+/// Bytes of an option in front of its value.
+const OPTION_HEAD: usize = 4;
 
 /// A pcapng file being written from the parts that
 /// [`FileReader::next_part`](crate::FileReader::next_part) gives, with comments on frames
@@ -27,6 +31,7 @@ pub struct CommentedCopy {
     /// The interfaces of the section that this copy has begun itself, if the last one is such.
     own: Option<Vec<pcapng::Interface>>,
     is_begun: bool,
+    is_stale: fn(&[u8]) -> bool,
 }
 
 impl CommentedCopy {
@@ -48,7 +53,14 @@ impl CommentedCopy {
     }
 
     fn new(output: Output, options: &WriterOptions) -> Self {
-        Self { output, options: options.clone(), own: None, is_begun: false }
+        Self { output, options: options.clone(), own: None, is_begun: false, is_stale: |_| false }
+    }
+
+    /// The same without those comments on frames that are stale: that an earlier copy had made.
+    #[must_use]
+    pub const fn without(mut self, is_stale: fn(&[u8]) -> bool) -> Self {
+        self.is_stale = is_stale;
+        self
     }
 
     /// Appends what carries no frame. The header of a pcap file is left out: the frames say the
@@ -93,17 +105,23 @@ impl CommentedCopy {
         };
         match envelope.form {
             Form::Pcap | Form::Erf => self.new_block(frame, length, comment)?,
-            _ if comment.is_empty() => {
+            _ if comment.is_empty() && !self.has_stale(envelope) => {
                 let out = self.output.pending();
                 out.extend(envelope.head);
                 out.extend(envelope.data);
                 out.extend(envelope.tail);
             }
-            Form::Packet => packet(self.output.pending(), envelope, comment),
+            Form::Packet => packet(self.output.pending(), envelope, comment, self.is_stale),
             Form::Simple(_) => simple(self.output.pending(), envelope, length, comment),
         }
         self.output.mark(1);
         self.output.flush_if_full()
+    }
+
+    /// Whether the frame has a comment that is to go.
+    fn has_stale(&self, envelope: &Envelope<'_>) -> bool {
+        envelope.form == Form::Packet
+            && comments(envelope).any(|comment| comment.is_some_and(self.is_stale))
     }
 
     /// A frame that was in no block before.
@@ -158,19 +176,48 @@ impl Drop for CommentedCopy {
     }
 }
 
-/// An enhanced packet block, or the obsolete one, with a comment behind the options it has.
-fn packet(out: &mut Vec<u8>, envelope: &Envelope<'_>, comment: &str) {
+/// The options of a packet block, each whole.
+fn options_of<'e>(envelope: &Envelope<'e>) -> impl Iterator<Item = (u16, &'e [u8])> {
+    let padding = padding_of(envelope.data.len());
+    let end = envelope.tail.len().saturating_sub(4);
+    options(envelope.tail.get(padding..end).unwrap_or_default(), envelope.order)
+}
+
+/// Its comments; `None` for other options.
+fn comments<'e>(envelope: &Envelope<'e>) -> impl Iterator<Item = Option<&'e [u8]>> {
+    let order = envelope.order;
+    options_of(envelope).map(move |(code, option)| comment(code, option, order))
+}
+
+/// The text of an option that is a comment.
+fn comment(code: u16, option: &[u8], order: ByteOrder) -> Option<&[u8]> {
+    let [_, _, a, b] = *option.first_chunk::<OPTION_HEAD>().filter(|_| code == OPTION_COMMENT)?;
+    let text = option.get(OPTION_HEAD..)?;
+    Some(text.get(..usize::from(order.u16([a, b]))).unwrap_or(text))
+}
+
+/// An enhanced packet block, or the obsolete one, with a comment, unless it is empty, behind the
+/// options it has; without comments that are stale.
+fn packet(out: &mut Vec<u8>, envelope: &Envelope<'_>, new: &str, is_stale: fn(&[u8]) -> bool) {
     let start = out.len();
     let order = envelope.order;
     out.extend(envelope.head);
     out.extend(envelope.data);
-    let (padding, options) =
-        envelope.tail.split_at_checked(padding_of(envelope.data.len())).unwrap_or_default();
-    out.extend(padding);
-    let options = options.get(..options.len().saturating_sub(4)).unwrap_or_default();
-    out.extend(without_end(options, order));
-    pad(out);
-    pcapng::comment(out, comment, order);
+    let padding = padding_of(envelope.data.len());
+    out.extend(envelope.tail.get(..padding).unwrap_or_default());
+    let mut has_options = !new.is_empty();
+    for (code, option) in options_of(envelope) {
+        if !comment(code, option, order).is_some_and(is_stale) {
+            out.extend(option);
+            pad(out);
+            has_options = true;
+        }
+    }
+    if !new.is_empty() {
+        pcapng::comment(out, new, order);
+    } else if has_options {
+        out.extend([0; 4]);
+    }
     end_block(out, start, order);
 }
 

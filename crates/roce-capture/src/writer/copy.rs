@@ -297,7 +297,7 @@ pub(super) fn end_block(out: &mut Vec<u8>, start: usize, order: ByteOrder) {
 }
 
 /// The options one after the other: code and the whole of it, header and padding included.
-fn options(mut bytes: &[u8], order: ByteOrder) -> impl Iterator<Item = (u16, &[u8])> {
+pub(super) fn options(mut bytes: &[u8], order: ByteOrder) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let &[a, b, c, d] = bytes.first_chunk()?;
         let (code, len) = (order.u16([a, b]), usize::from(order.u16([c, d])));
@@ -307,12 +307,6 @@ fn options(mut bytes: &[u8], order: ByteOrder) -> impl Iterator<Item = (u16, &[u
         bytes = rest;
         (code != 0).then_some((code, option))
     })
-}
-
-/// The options without what ends them.
-pub(super) fn without_end(bytes: &[u8], order: ByteOrder) -> &[u8] {
-    let len = options(bytes, order).fold(0, |sum: usize, (_, one)| sum.saturating_add(one.len()));
-    bytes.get(..len).unwrap_or(bytes)
 }
 
 fn has_option(bytes: &[u8], order: ByteOrder, wanted: u16) -> bool {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use roce_analyze::connections::Report;
-use roce_analyze::findings::Finding;
+use roce_analyze::findings::{Finding, Severity};
 
 use super::text::severity;
 
@@ -43,7 +43,7 @@ impl<'f> Comments<'f> {
         for finding in marks.filter_map(|at| self.findings.get(at)) {
             let Finding { id, title, subject, .. } = finding;
             let severity = severity(finding.severity);
-            let _ = writeln!(text, "roce-sniff {severity} {id}: {subject}: {title}");
+            let _ = writeln!(text, "{NAME}{severity} {id}: {subject}: {title}");
         }
         let mut between = ": ";
         let mut events = of_frame(&self.events, frame).peekable();
@@ -59,6 +59,19 @@ impl<'f> Comments<'f> {
         text.truncate(text.trim_end().len());
         Some(text)
     }
+}
+
+/// What every comment begins with.
+const NAME: &str = "roce-sniff ";
+
+/// Whether the comment is one that this program has made before.
+pub(super) fn is_ours(comment: &[u8]) -> bool {
+    let [error, warning, info] = [Severity::Error, Severity::Warning, Severity::Info].map(severity);
+    comment.strip_prefix(NAME.as_bytes()).is_some_and(|rest| {
+        [error, warning, info].iter().any(|word| {
+            rest.strip_prefix(word.as_bytes()).is_some_and(|rest| rest.first() == Some(&b' '))
+        })
+    })
 }
 
 /// What a list in the order of frames says of one of them.

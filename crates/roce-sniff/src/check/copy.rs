@@ -10,7 +10,7 @@ use roce_capture::{CommentedCopy, Envelope, FileReader, Frame as Captured, Part,
 use roce_wire::Ports;
 
 use super::CheckArgs;
-use super::comments::Comments;
+use super::comments::{Comments, is_ours};
 use crate::draft::Draft;
 use crate::drive::{Filter, is_written, parse};
 use crate::printer::{long_remark, remark};
@@ -142,7 +142,9 @@ impl<'a> Again<'a> {
 
     /// Returns how many frames were written, and how many of them with a comment.
     fn copy(mut self, inputs: &[Input], to: &Path) -> Result<(u64, u64)> {
-        let mut output = CommentedCopy::create(to, &WriterOptions::default())?;
+        let output = CommentedCopy::create(to, &WriterOptions::default())?;
+        // What was said of a capture before is said anew.
+        let mut output = output.without(is_ours);
         let mut number = 1;
         for input in inputs {
             if number > self.last {
