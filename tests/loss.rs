@@ -149,3 +149,26 @@ fn late_pairing_and_mirrors_are_no_loss() {
         }
     }
 }
+
+#[test]
+fn where_all_frames_have_one_time_no_duration_is_told() {
+    let text = "[[connection]]\nfrom = \"a\"\nto = \"b\"\n[connection.cm]\n\
+                [[connection.op]]\nkind = \"write\"\nsize = 3000\ncount = 20\n\
+                [[connection.op]]\nkind = \"read\"\nsize = 3000\ncount = 20\n";
+    let (mut held, _) = play(&Scenario::parse(text).unwrap());
+    let told = |report: &Report| {
+        let [connection] = &report.connections[..] else { panic!("{}", report.connections.len()) };
+        let to_b = &connection.a_to_b;
+        assert_eq!((to_b.messages.write, to_b.messages.read), (20, 20));
+        let times = [to_b.ack_latency_ns, to_b.completion_ns, to_b.read_response_ns];
+        let peaks = [to_b.peak_millisecond_bytes, to_b.peak_second_bytes];
+        times
+            .map(|times| times.is_some())
+            .into_iter()
+            .chain(peaks.map(|peak| peak.is_some()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(told(&analyze(&held, Config::default())), [true; 5]);
+    held.iter_mut().for_each(|held| held.time = 1_000);
+    assert_eq!(told(&analyze(&held, Config::default())), [false; 5]);
+}

@@ -181,6 +181,15 @@ pub struct Connection {
 }
 
 impl Connection {
+    /// Leaves out what depends on the times of frames, when these tell nothing.
+    pub(super) fn forget_durations(&mut self) {
+        self.a_to_b.forget_durations();
+        self.b_to_a.forget_durations();
+        if let Some(cm) = &mut self.cm {
+            cm.setup = None;
+        }
+    }
+
     /// Both directions.
     #[must_use]
     pub const fn directions(&self) -> [&DirectionReport; 2] {

@@ -381,6 +381,9 @@ impl Tracker {
             connection.id = id;
         }
         outcome::compare(&mut connections);
+        if self.totals.frames > 1 && end_is_beginning(&self.totals) {
+            connections.iter_mut().for_each(Connection::forget_durations);
+        }
         let lacks_proofs = self.room.is_some_and(|room| room.is_used_up());
         Report { connections, totals: self.totals, evicted: self.evicted, lacks_proofs, wire: None }
     }
@@ -388,6 +391,11 @@ impl Tracker {
     pub(super) const fn parts(&mut self) -> (&mut Table, &mut CmTable, &mut Totals) {
         (&mut self.table, &mut self.cm, &mut self.totals)
     }
+}
+
+/// Whether all frames have the same time: then the capture does not tell any.
+fn end_is_beginning(totals: &Totals) -> bool {
+    totals.times.is_some_and(|(first, last)| first == last)
 }
 
 #[inline]

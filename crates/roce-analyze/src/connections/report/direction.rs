@@ -239,6 +239,15 @@ pub struct DirectionReport {
 }
 
 impl DirectionReport {
+    /// Leaves out what depends on the times of frames.
+    pub(in crate::connections) fn forget_durations(&mut self) {
+        (self.ack_latency_ns, self.completion_ns, self.read_response_ns) = (None, None, None);
+        (self.cnp_delay_ns, self.max_idle_ns, self.over_time) = (None, None, None);
+        (self.peak_millisecond_bytes, self.peak_millisecond_ns) = (None, None);
+        self.peak_second_bytes = None;
+        self.cnp_reaction.clear();
+    }
+
     /// The frames that prove one kind of event, up to ten unless all were asked for.
     pub fn frames(&self, event: Event) -> impl Iterator<Item = u64> + '_ {
         self.proofs.iter().filter(move |proof| proof.event == event).map(|proof| proof.frame)
