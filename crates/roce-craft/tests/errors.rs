@@ -100,7 +100,16 @@ fn hosts_must_be_there_once_and_differ() {
     let said = error("[[connection]]\nfrom = \"a\"\nto = \"a\"\n");
     assert_eq!(said, "line 3, column 6: a connection goes from one host to another");
     let said = error(&format!("{hosts}{hosts}{}", with("")));
-    assert_eq!(said, "there are two hosts named \"a\"");
+    assert_eq!(said, "line 6, column 8: there are two hosts named \"a\"");
     assert_eq!(error("connection = []"), "there is no [[connection]]");
     assert!(error("").contains("missing field `connection`"));
+}
+
+#[test]
+fn priorities_are_those_of_a_tag() {
+    let pause =
+        |list| with(&format!("[[pause]]\nfrom = \"02:00:00:00:00:01\"\npriorities = {list}"));
+    assert!(Scenario::parse(&pause("[0, 7]")).is_ok());
+    let said = error(&pause("[3, 8]"));
+    assert_eq!(said, "line 6, column 18: priority is 8, not 0 to 7");
 }

@@ -103,7 +103,7 @@ impl<'t> Check<'t> {
     /// The names of all hosts: those of the file, or those that connections name.
     fn names(&self) -> Vec<&'t str> {
         if !self.file.host.is_empty() {
-            return self.file.host.iter().map(|host| host.name.as_str()).collect();
+            return self.file.host.iter().map(|host| host.name.get_ref().as_str()).collect();
         }
         let ends = |c: &'t Connection| [c.from.get_ref().as_str(), c.to.get_ref().as_str()];
         let mut seen = BTreeSet::new();
@@ -113,10 +113,12 @@ impl<'t> Check<'t> {
     fn hosts(&self) -> Result<Vec<HostPlan>> {
         let names = self.names();
         let mut seen = BTreeSet::new();
-        if let Some(twice) = names.iter().find(|name| !seen.insert(**name)) {
-            return Err(ScenarioError::general(format!("there are two hosts named {twice:?}")));
+        let hosts = &self.file.host;
+        if let Some(twice) = hosts.iter().find(|host| !seen.insert(host.name.get_ref())) {
+            let name = twice.name.get_ref();
+            return self.wrong(&twice.name.span(), format!("there are two hosts named {name:?}"));
         }
-        let written = |name: &str| self.file.host.iter().find(|host| host.name == name);
+        let written = |name: &str| hosts.iter().find(|host| host.name.get_ref() == name);
         Ok(names.iter().enumerate().map(|(index, name)| host(index, written(name))).collect())
     }
 
@@ -160,11 +162,9 @@ impl<'t> Check<'t> {
     fn pause(&self, pause: &Pause) -> Result<(Arc<PausePlan>, Option<usize>)> {
         let stops = pause.stops.as_ref().map(|host| self.host_index(host)).transpose()?;
         let mut priorities = 0u8;
-        for &priority in &pause.priorities {
-            let Some(bit) = 1u8.checked_shl(u32::from(priority)) else {
-                return Err(ScenarioError::general(format!("priority {priority} is not 0 to 7")));
-            };
-            priorities |= bit;
+        for priority in &pause.priorities {
+            let priority = self.between(priority, "priority", (0, 7))?;
+            priorities |= 1u8.wrapping_shl(u32::from(priority));
         }
         // A quantum is 512 bit times.
         let bits = u64::from(pause.quanta).saturating_mul(512);

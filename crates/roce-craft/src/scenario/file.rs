@@ -77,7 +77,7 @@ pub(crate) enum At {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Host {
-    pub name: String,
+    pub name: Spanned<String>,
     pub mac: Option<Mac>,
     pub ipv4: Option<Ipv4Addr>,
     pub ipv6: Option<Ipv6Addr>,
@@ -354,7 +354,7 @@ pub(crate) struct Pause {
     pub stops: Option<Spanned<String>>,
     /// Priorities; none for 802.3x PAUSE of the whole link.
     #[serde(default)]
-    pub priorities: Vec<u8>,
+    pub priorities: Vec<Spanned<u8>>,
     #[serde(default = "most_quanta")]
     pub quanta: u16,
     pub link: Option<BitRate>,
