@@ -5,7 +5,9 @@ use std::io::{self, Write};
 
 use crate::Error;
 
-/// How much is gathered before it is written, in bytes.
+/// How much is gathered before it is written, in bytes. Files take pieces of just this length: where
+/// one ends inside a page of the system's, that page is written twice, and all of it costs half as
+/// much again.
 const FULL: usize = 256 << 10;
 
 /// Where bytes go.
@@ -23,8 +25,10 @@ pub(super) struct Output {
     pending: Vec<u8>,
     /// The end of each record in `pending`, and how many frames the file has with it.
     marks: Vec<(usize, u64)>,
-    /// Bytes and frames that the sink has taken.
+    /// Bytes that the sink has taken.
     taken: u64,
+    /// The whole records among them: their bytes, and their frames.
+    whole: u64,
     written: u64,
     /// Frames gathered or written.
     frames: u64,
@@ -46,6 +50,7 @@ impl Output {
             pending: Vec::with_capacity(FULL.saturating_mul(2)),
             marks: Vec::new(),
             taken: 0,
+            whole: 0,
             written: 0,
             frames: 0,
             failed: None,
@@ -79,15 +84,30 @@ impl Output {
         Err(Error::Write { file: self.name.clone(), written: self.written, source })
     }
 
+    /// Hands on what fills pieces. Others than files get whole records.
     pub(super) fn flush_if_full(&mut self) -> Result<(), Error> {
-        if self.pending.len() < FULL { Ok(()) } else { self.flush() }
+        let len = self.pending.len();
+        match self.sink {
+            _ if len < FULL => Ok(()),
+            Sink::File(_) => self.hand_on(len.saturating_sub(len.checked_rem(FULL).unwrap_or(0))),
+            Sink::Stream(_) => self.flush(),
+        }
     }
 
     /// Hands all whole records to the sink.
     pub(super) fn flush(&mut self) -> Result<(), Error> {
+        self.hand_on(self.pending.len())?;
+        match self.sink.flush() {
+            Ok(()) => Ok(()),
+            Err(e) => self.fail(0, &e),
+        }
+    }
+
+    /// Hands the first `len` bytes to the sink.
+    fn hand_on(&mut self, len: usize) -> Result<(), Error> {
         self.check()?;
         let mut done = 0_usize;
-        while let Some(rest) = self.pending.get(done..).filter(|rest| !rest.is_empty()) {
+        while let Some(rest) = self.pending.get(done..len).filter(|rest| !rest.is_empty()) {
             match self.sink.write(rest) {
                 Ok(0) => return self.fail(done, &io::ErrorKind::WriteZero.into()),
                 Ok(n) => done = done.saturating_add(n),
@@ -95,26 +115,31 @@ impl Output {
                 Err(e) => return self.fail(done, &e),
             }
         }
-        self.taken = self.taken.saturating_add(done as u64);
-        self.written = self.frames;
-        self.pending.clear();
-        self.marks.clear();
-        match self.sink.flush() {
-            Ok(()) => Ok(()),
-            Err(e) => self.fail(0, &e),
+        self.take(done);
+        Ok(())
+    }
+
+    /// The sink has taken `done` bytes of what is pending.
+    fn take(&mut self, done: usize) {
+        let records = self.marks.partition_point(|(end, _)| *end <= done);
+        if let Some((end, frames)) = self.marks.drain(..records).next_back() {
+            self.whole = self.taken.saturating_add(end as u64);
+            self.written = frames;
         }
+        for (end, _) in &mut self.marks {
+            *end = end.saturating_sub(done);
+        }
+        self.pending.drain(..done.min(self.pending.len()));
+        self.taken = self.taken.saturating_add(done as u64);
     }
 
     /// The sink took `done` bytes of what is pending and then no more: keeps the whole records.
     #[cold]
     fn fail(&mut self, done: usize, e: &io::Error) -> Result<(), Error> {
-        let whole = self.marks.iter().rev().find(|(end, _)| *end <= done);
-        let (end, frames) = whole.copied().unwrap_or((0, self.written));
-        self.taken = self.taken.saturating_add(end as u64);
-        self.written = frames;
+        self.take(done);
         if let Sink::File(file) = &self.sink {
             // If even this fails, the file ends in the middle of a record, which readers tell.
-            let _ = file.set_len(self.taken);
+            let _ = file.set_len(self.whole);
         }
         self.pending.clear();
         self.marks.clear();
@@ -169,5 +194,38 @@ mod tests {
             let error = output.flush().unwrap_err();
             assert!(matches!(error, Error::Write { written: 2, .. }), "{error}");
         }
+    }
+
+    #[test]
+    fn a_file_takes_full_pieces_and_is_cut_back_to_whole_records() {
+        let mut file = tempfile::tempfile().unwrap();
+        let mut output = Output::new("pieces".to_owned(), Sink::File(file.try_clone().unwrap()));
+        let gather = |output: &mut Output| {
+            output.pending().extend([7; 100_000]);
+            output.mark(1);
+            output.flush_if_full().unwrap();
+            file.metadata().unwrap().len()
+        };
+        assert_eq!([0; 2].map(|_| gather(&mut output)), [0, 0]);
+        assert_eq!([0; 3].map(|_| gather(&mut output)), [FULL as u64, FULL as u64, FULL as u64]);
+        assert_eq!((output.whole, output.written), (200_000, 2));
+        // Of the third record 37,856 bytes are left.
+        let error = output.fail(37_855, &io::ErrorKind::StorageFull.into()).unwrap_err();
+        assert!(matches!(error, Error::Write { written: 2, .. }), "{error}");
+        assert_eq!(file.metadata().unwrap().len(), 200_000);
+
+        let mut output = Output::new("pieces".to_owned(), Sink::File(file.try_clone().unwrap()));
+        io::Seek::rewind(&mut file).unwrap();
+        for byte in 0..6 {
+            output.pending().extend([byte; 100_000]);
+            output.mark(1);
+            output.flush_if_full().unwrap();
+        }
+        output.flush().unwrap();
+        assert_eq!((output.whole, output.written), (600_000, 6));
+        io::Seek::rewind(&mut file).unwrap();
+        let mut bytes = Vec::new();
+        io::Read::read_to_end(&mut file, &mut bytes).unwrap();
+        assert!(bytes.len() == 600_000 && bytes.is_sorted());
     }
 }

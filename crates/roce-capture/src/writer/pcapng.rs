@@ -64,18 +64,31 @@ pub(super) fn packet(out: &mut Vec<u8>, frame: &Frame<'_>, length: u32, id: u32,
             data(out, frame.data);
         });
     }
+    let body = frame.data.len().next_multiple_of(4).saturating_add(comment_len(text));
+    // The writer takes no frame of 16 MiB or more, and comments are short.
+    let total = u32::try_from(body.saturating_add(32)).unwrap_or(u32::MAX).to_le_bytes();
     let [h0, h1, h2, h3, l0, l1, l2, l3] = frame.time_ns.unwrap_or(0).to_be_bytes();
-    block(out, ENHANCED_PACKET, |out| {
-        out.extend(id.to_le_bytes());
-        out.extend([h3, h2, h1, h0]);
-        out.extend([l3, l2, l1, l0]);
-        out.extend(length.to_le_bytes());
-        out.extend(wire.to_le_bytes());
-        data(out, frame.data);
-        if !text.is_empty() {
-            comment(out, text, ByteOrder::Little);
-        }
-    });
+    let ([k0, k1, k2, k3], [t0, t1, t2, t3]) = (ENHANCED_PACKET.to_le_bytes(), total);
+    let ([i0, i1, i2, i3], [c0, c1, c2, c3]) = (id.to_le_bytes(), length.to_le_bytes());
+    let [w0, w1, w2, w3] = wire.to_le_bytes();
+    // In one piece: this is done for every frame.
+    out.extend_from_slice(&[
+        k0, k1, k2, k3, t0, t1, t2, t3, i0, i1, i2, i3, h3, h2, h1, h0, //
+        l3, l2, l1, l0, c0, c1, c2, c3, w0, w1, w2, w3,
+    ]);
+    data(out, frame.data);
+    if !text.is_empty() {
+        comment(out, text, ByteOrder::Little);
+    }
+    out.extend_from_slice(&total);
+}
+
+/// How many bytes [`comment`] appends, or none for an empty one.
+fn comment_len(text: &str) -> usize {
+    match u16::try_from(text.len()) {
+        Ok(0) | Err(_) => 0,
+        Ok(length) => usize::from(length).next_multiple_of(4).saturating_add(8),
+    }
 }
 
 /// Appends a comment and the end of the options. It must be shorter than 64 KiB.
@@ -90,13 +103,13 @@ pub(super) fn comment(out: &mut Vec<u8>, text: &str, order: ByteOrder) {
 /// Appends a block around what `body` appends, its length on both sides.
 fn block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
-    out.extend(kind.to_le_bytes());
-    out.extend([0; 4]);
+    let [k0, k1, k2, k3] = kind.to_le_bytes();
+    out.extend_from_slice(&[k0, k1, k2, k3, 0, 0, 0, 0]);
     body(out);
     let total = out.len().saturating_sub(start).saturating_add(4);
     // The writer takes no frame of 16 MiB or more, and options are short.
     let length = u32::try_from(total).unwrap_or(u32::MAX).to_le_bytes();
-    out.extend(length);
+    out.extend_from_slice(&length);
     if let Some(place) = out.get_mut(start..).and_then(|b| b.get_mut(4..8)) {
         place.copy_from_slice(&length);
     }
@@ -112,7 +125,9 @@ fn option(out: &mut Vec<u8>, code: u16, value: &[u8]) {
 
 /// Appends bytes, padded to a multiple of 4.
 fn data(out: &mut Vec<u8>, bytes: &[u8]) {
-    out.extend(bytes);
-    let padding = bytes.len().next_multiple_of(4).saturating_sub(bytes.len());
-    out.extend(PADDING.get(..padding).unwrap_or_default());
+    out.extend_from_slice(bytes);
+    let padding = bytes.len().wrapping_neg() & 3;
+    if let Some(padding) = PADDING.get(..padding).filter(|padding| !padding.is_empty()) {
+        out.extend_from_slice(padding);
+    }
 }
