@@ -77,7 +77,7 @@ mod tunnel;
 
 pub use addr::{Gid, Lid, MacAddr};
 pub use build::{
-    CarriesIp, Extent, FlowControl, FrameBuilder, Gmp, IcrcFill, Mend, Mended, OnIp, OnLink,
+    CarriesIp, Extent, FlowControl, FrameBuilder, Gmp, Head, IcrcFill, Mend, Mended, OnIp, OnLink,
     OnShim, PacketBuilder, Ready, mend,
 };
 pub use ecn::Ecn;

@@ -128,6 +128,24 @@ impl ExtHeaders {
     /// The lengths in bytes, in the order of the bits.
     const LENGTHS: [u8; 10] = [4, 8, 4, 4, 16, 28, 4, 8, 4, 4];
 
+    /// Where each begins when all of them stand one after the other, and where the last ends.
+    const STARTS: [usize; 11] = [0, 4, 12, 16, 20, 36, 64, 68, 76, 80, 84];
+
+    /// How long all of them are, in bytes.
+    pub(crate) const LONGEST: usize = 84;
+
+    /// Where those of this set stand among all of them, in wire order.
+    #[inline]
+    pub(crate) fn places(self) -> impl Iterator<Item = core::ops::Range<usize>> {
+        let mut left = self.0;
+        core::iter::from_fn(move || {
+            // With none left this is beyond the table.
+            let at = usize::try_from(left.trailing_zeros()).ok()?;
+            left &= left.wrapping_sub(1);
+            Some(*Self::STARTS.get(at)?..*Self::STARTS.get(at.checked_add(1)?)?)
+        })
+    }
+
     /// Both sets together.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
@@ -345,6 +363,18 @@ mod tests {
     fn the_table_is_sorted_and_says_each_code_once() {
         assert!(OPCODES.windows(2).all(|pair| pair[0].opcode < pair[1].opcode));
         assert_eq!((0..=255).filter(|&code| Opcode(code).info().is_some()).count(), 86);
+    }
+
+    #[test]
+    fn every_extended_header_has_its_place() {
+        let places: Vec<_> = ExtHeaders(0x3ff).places().collect();
+        let lengths: Vec<_> = places.iter().map(|place| place.len() as u8).collect();
+        assert_eq!(lengths, ExtHeaders::LENGTHS);
+        assert!(places.windows(2).all(|pair| pair[0].end == pair[1].start));
+        assert_eq!(places.last().unwrap().end, ExtHeaders::LONGEST);
+        let two: Vec<_> = ExtHeaders::RETH.and(ExtHeaders::IMM_DT).places().collect();
+        assert_eq!(two, [20..36, 76..80]);
+        assert_eq!(ExtHeaders::NONE.places().count(), 0);
     }
 
     #[test]

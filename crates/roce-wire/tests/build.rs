@@ -330,3 +330,27 @@ fn published_frames_are_made_byte_for_byte() {
         .aeth(Aeth::new(Syndrome::nak(NakCode::PSN_SEQUENCE_ERROR), Msn::new(7)));
     assert_eq!(emitted(head, &packet), nak);
 }
+
+#[test]
+fn a_frame_made_in_its_place_is_the_same() {
+    let bytes: Vec<u8> = (0..1000).map(|n| n as u8).collect();
+    let fills = [
+        IcrcFill::Right,
+        IcrcFill::Flipped(0x8000_0001),
+        IcrcFill::Given(Icrc::new(7)),
+        IcrcFill::Absent,
+    ];
+    for (way, info) in ways().iter().flat_map(|way| OPCODES.iter().map(move |info| (way, info))) {
+        for (len, fill) in [0, 1, 64, 1000].into_iter().flat_map(|len| fills.map(|f| (len, f))) {
+            let packet = packet(info, &bytes[..len]).icrc(fill);
+            let head = way.head.head();
+            let mut appended = Vec::new();
+            way.head.emit(&packet, &mut appended).unwrap();
+            let mut placed = vec![0xee; head.len(&packet)];
+            head.emit_to(&packet, &mut placed).unwrap();
+            assert_eq!(placed, appended);
+            placed.push(0);
+            assert!(head.emit_to(&packet, &mut placed).is_err());
+        }
+    }
+}

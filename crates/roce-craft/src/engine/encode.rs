@@ -1,8 +1,9 @@
 //! From a packet on its way to the bytes of its frame.
 
 use roce_wire::{
-    Aeth, AtomicAckEth, AtomicEth, Bth, Deth, Feth, FrameBuilder, IcrcFill, Msn, OnIp, OnLink,
-    Opcode, PKey, PacketBuilder, Psn, QKey, Qpn, RKey, Ready, Reth, Syndrome, VirtAddr, XrcEth,
+    Aeth, AtomicAckEth, AtomicEth, Bth, Deth, Feth, FrameBuilder, Head, IcrcFill, Msn, OnIp,
+    OnLink, Opcode, PKey, PacketBuilder, Psn, QKey, Qpn, RKey, Ready, Reth, Syndrome, VirtAddr,
+    XrcEth,
 };
 
 use super::connection::Connection;
@@ -45,12 +46,12 @@ const CNP_CLASS: u8 = 48 << 2 | 2;
 pub(crate) struct Encoder {
     pattern: Pattern,
     /// Of each plan of the scenario.
-    heads: Vec<Both<FrameBuilder<Ready>>>,
+    heads: Vec<Both<Head>>,
 }
 
 impl Encoder {
     pub(crate) fn new(plan: &Plan) -> Self {
-        let of = |plan: &ConnectionPlan, dir| head(plan, dir, 0, plan.traffic_class);
+        let of = |plan: &ConnectionPlan, dir| head(plan, dir, 0, plan.traffic_class).head();
         let heads = plan.connections.iter();
         let heads = heads.map(|plan| Both::new(of(plan, Dir::Forth), of(plan, Dir::Back)));
         Self { pattern: Pattern::new(plan.seed), heads: heads.collect() }
@@ -70,12 +71,12 @@ impl Encoder {
             Body::Cm(cm) => {
                 let bytes = datagram(plan, identity, tx.dir, cm.message);
                 let packet = PacketBuilder::gmp(Psn::new(cm.psn), &bytes);
-                emit(&gsi_head(plan, tx.dir), &packet, out);
+                emit(&gsi_head(plan, tx.dir).head(), &packet, out);
             }
             Body::Icmp(cm) => icmp(plan, identity, tx.dir, cm, out),
             Body::Cnp => {
                 let packet = PacketBuilder::cnp(identity.qpn(tx.dir.other()));
-                emit(&head(plan, tx.dir, 0, CNP_CLASS), &packet, out);
+                emit(&head(plan, tx.dir, 0, CNP_CLASS).head(), &packet, out);
             }
             _ => {
                 let Some(heads) = self.heads.get_mut(connection.kind) else { return };
@@ -138,16 +139,17 @@ fn datagram_head(plan: &ConnectionPlan, dir: Dir) -> FrameBuilder<OnIp> {
     }
 }
 
-fn emit(head: &FrameBuilder<Ready>, packet: &PacketBuilder<'_>, out: &mut Vec<u8>) {
-    // A vector has room for every frame.
-    let emitted = head.emit(packet, out);
-    debug_assert!(emitted.is_ok(), "a vector grows");
+fn emit(head: &Head, packet: &PacketBuilder<'_>, out: &mut Vec<u8>) {
+    let start = out.len();
+    out.resize(start.saturating_add(head.len(packet)), 0);
+    let emitted = head.emit_to(packet, out.get_mut(start..).unwrap_or_default());
+    debug_assert!(emitted.is_ok(), "there is just as much room as it takes");
 }
 
 fn data_packet(
     plan: &ConnectionPlan,
     identity: &Identity,
-    head: &mut FrameBuilder<Ready>,
+    head: &mut Head,
     pattern: &Pattern,
     tx: &Tx,
     out: &mut Vec<u8>,
@@ -160,9 +162,13 @@ fn data_packet(
         head.set_ip_id(tx.ip_id);
     }
     if let Some(malformed) = tx.fate.malformed {
+        let mut right = self::head(plan, tx.dir, identity.udp_src_port, class);
+        if plan.ip_id == IpId::Count {
+            right = right.ip_id(tx.ip_id);
+        }
         let is_v1 = plan.carrier == Carrier::V1;
-        let (packet, deformed) = deform(malformed, is_v1, tx.payload(), packet, *head);
-        emit(&deformed, &packet, out);
+        let (packet, deformed) = deform(malformed, is_v1, tx.payload(), packet, right);
+        emit(&deformed.head(), &packet, out);
         return;
     }
     if tx.fate.corrupt {

@@ -5,24 +5,24 @@ use core::marker::PhantomData;
 use core::net::{Ipv4Addr, Ipv6Addr};
 
 use super::PacketBuilder;
-use super::part::{Auto, Innermost, Part};
+use super::head::{Head, MAX_PARTS};
+use super::part::{Auto, Part};
 use crate::{
     ErspanII, EtherType, Ethernet, Geneve, Gid, Gre, Grh, Ipv4, Ipv6, Lid, Lnh, Lrh, MacAddr,
     MplsLabel, TooShort, Udp, VlanTag, Vxlan,
 };
-
-/// How many headers a builder holds; what is added beyond is left out.
-const MAX_PARTS: usize = 16;
 
 /// The IP protocol number of UDP.
 const UDP: u8 = 17;
 
 /// The headers in front of a packet; `State` is what the last of them lets follow.
 ///
-/// One builder serves every packet of a flow: [`emit`](FrameBuilder::emit) takes the packet.
+/// One builder serves every packet of a flow: [`emit`](FrameBuilder::emit) takes the packet; where
+/// there are many, [`head`](FrameBuilder::head) spares putting the headers together for each.
 /// Lengths, IPv4 checksums and the ICRC are filled on emit. A value that was set by hand stays.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameBuilder<State> {
+    /// What is added beyond is left out.
     parts: [Part; MAX_PARTS],
     count: usize,
     state: PhantomData<State>,
@@ -195,18 +195,13 @@ impl<State> FrameBuilder<State> {
     /// DSCP and ECN together: type of service, traffic class.
     #[must_use]
     pub fn traffic_class(mut self, class: u8) -> Self {
-        self.set_traffic_class(class);
-        self
-    }
-
-    /// The same in place, for a flow whose marks change from packet to packet.
-    pub fn set_traffic_class(&mut self, class: u8) {
         self.edit_net(|part| match part {
             Part::Ipv4(ip, _) => *ip = ip.with_tos(class),
             Part::Ipv6(ip, _) => *ip = ip.with_traffic_class(class),
             Part::Grh(grh, _) => *grh = grh.with_traffic_class(class),
             _ => {}
         });
+        self
     }
 
     /// Time to live or hop limit.
@@ -235,17 +230,12 @@ impl<State> FrameBuilder<State> {
     /// Identification of IPv4; the others have none.
     #[must_use]
     pub fn ip_id(mut self, id: u16) -> Self {
-        self.set_ip_id(id);
-        self
-    }
-
-    /// The same in place.
-    pub fn set_ip_id(&mut self, id: u16) {
         self.edit_net(|part| {
             if let Part::Ipv4(ip, _) = part {
                 *ip = ip.with_id(id);
             }
         });
+        self
     }
 
     /// Flags and fragment offset of IPv4, the 16 bits as on the wire.
@@ -329,20 +319,10 @@ impl FrameBuilder<Ready> {
         self
     }
 
-    /// Another UDP source port, in place.
-    pub fn set_udp_src_port(&mut self, port: u16) {
-        self.edit_last(|part| {
-            if let Part::Udp(udp, _) = part {
-                *udp = udp.with_src_port(port);
-            }
-        });
-    }
-
     /// The length of the frame with this packet, in bytes, without Ethernet padding and FCS.
     #[must_use]
     pub fn len(&self, packet: &PacketBuilder<'_>) -> usize {
-        let headers = self.parts().iter().map(Part::len).fold(0, usize::saturating_add);
-        headers.saturating_add(packet.len())
+        self.head().len(packet)
     }
 
     /// Appends the whole frame to `out`.
@@ -350,18 +330,13 @@ impl FrameBuilder<Ready> {
     /// # Errors
     /// [`TooShort`] when `out` has no room for it; nothing is written then.
     pub fn emit(&self, packet: &PacketBuilder<'_>, out: &mut impl BufMut) -> Result<(), TooShort> {
-        let needed = self.len(packet);
-        let had = out.remaining_mut();
-        if had < needed {
-            return Err(TooShort { header: "frame", offset: 0, needed, had });
-        }
-        let mut after = needed;
-        let mut innermost = Innermost::default();
-        for part in self.parts() {
-            after = after.saturating_sub(part.len());
-            part.emit(after, &mut innermost, out)?;
-        }
-        packet.emit(innermost.cover(), out)
+        self.head().emit(packet, out)
+    }
+
+    /// The same headers, for many packets: see there.
+    #[must_use]
+    pub fn head(&self) -> Head {
+        Head::new(self.parts())
     }
 }
 

@@ -9,7 +9,7 @@ use crate::icrc::{self, Cover};
 use crate::opcode::ExtHeaders;
 use crate::{
     Aeth, AtomicAckEth, AtomicEth, Bth, Deth, Feth, Icrc, Ieth, ImmDt, Msn, Opcode, PKey, Packet,
-    Psn, QKey, Qpn, RKey, Rdeth, Reth, Syndrome, VirtAddr, XrcEth,
+    Psn, QKey, Qpn, RKey, Rdeth, Reth, Syndrome, XrcEth,
 };
 
 /// A packet to be made.
@@ -29,16 +29,9 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub struct PacketBuilder<'p> {
     bth: Bth,
-    rdeth: Option<Rdeth>,
-    deth: Option<Deth>,
-    xrceth: Option<XrcEth>,
-    feth: Option<Feth>,
-    reth: Option<Reth>,
-    atomic_eth: Option<AtomicEth>,
-    aeth: Option<Aeth>,
-    atomic_ack_eth: Option<AtomicAckEth>,
-    imm_dt: Option<ImmDt>,
-    ieth: Option<Ieth>,
+    has: ExtHeaders,
+    /// Each extended header at a place of its own, in wire order.
+    headers: [u8; LONGEST_HEADERS],
     payload: &'p [u8],
     pad: Pad<'p>,
     icrc: IcrcFill,
@@ -67,7 +60,7 @@ pub enum IcrcFill {
 }
 
 /// Every extended header at once: more than any opcode has.
-const LONGEST_HEADERS: usize = 84;
+const LONGEST_HEADERS: usize = ExtHeaders::LONGEST;
 /// The longest pad.
 const ZEROS: [u8; 3] = [0; 3];
 /// Up to here a packet is brought together first, so that the ICRC takes one pass.
@@ -80,28 +73,18 @@ impl<'p> PacketBuilder<'p> {
     #[must_use]
     pub fn new(opcode: Opcode, dest_qp: Qpn, psn: Psn) -> Self {
         let has = opcode.info().map_or(ExtHeaders::NONE, |info| info.headers);
-        let nobody = RKey::new(0);
-        let nowhere = VirtAddr::new(0);
-        Self {
+        let packet = Self {
             bth: Bth::new(opcode, dest_qp, psn),
-            rdeth: has.has(ExtHeaders::RDETH).then(|| Rdeth::new(0)),
-            deth: has.has(ExtHeaders::DETH).then(|| Deth::new(QKey::new(0), Qpn::new(0))),
-            xrceth: has.has(ExtHeaders::XRCETH).then(|| XrcEth::new(0)),
-            feth: has.has(ExtHeaders::FETH).then(|| Feth::new(0, 0)),
-            reth: has.has(ExtHeaders::RETH).then(|| Reth::new(nowhere, nobody, 0)),
-            atomic_eth: has
-                .has(ExtHeaders::ATOMIC_ETH)
-                .then(|| AtomicEth::new(nowhere, nobody, 0, 0)),
-            aeth: has
-                .has(ExtHeaders::AETH)
-                .then(|| Aeth::new(Syndrome::ACK_UNLIMITED, Msn::new(0))),
-            atomic_ack_eth: has.has(ExtHeaders::ATOMIC_ACK_ETH).then(|| AtomicAckEth::new(0)),
-            imm_dt: has.has(ExtHeaders::IMM_DT).then_some(ImmDt { data: [0; 4] }),
-            ieth: has.has(ExtHeaders::IETH).then_some(Ieth { r_key: nobody }),
+            has,
+            headers: [0; LONGEST_HEADERS],
             payload: &[],
             pad: Pad::Right,
             icrc: IcrcFill::Right,
+        };
+        if has.has(ExtHeaders::AETH) {
+            return packet.aeth(Aeth::new(Syndrome::ACK_UNLIMITED, Msn::new(0)));
         }
+        packet
     }
 
     /// A congestion notification to the sender's queue pair: BECN set, 16 zero bytes behind the
@@ -160,71 +143,71 @@ impl<'p> PacketBuilder<'p> {
 
     /// The same with this RDETH.
     #[must_use]
-    pub const fn rdeth(mut self, header: Rdeth) -> Self {
-        self.rdeth = Some(header);
-        self
+    pub fn rdeth(self, header: Rdeth) -> Self {
+        self.with(ExtHeaders::RDETH, &header)
     }
 
     /// The same with this DETH.
     #[must_use]
-    pub const fn deth(mut self, header: Deth) -> Self {
-        self.deth = Some(header);
-        self
+    pub fn deth(self, header: Deth) -> Self {
+        self.with(ExtHeaders::DETH, &header)
     }
 
     /// The same with this XRCETH.
     #[must_use]
-    pub const fn xrceth(mut self, header: XrcEth) -> Self {
-        self.xrceth = Some(header);
-        self
+    pub fn xrceth(self, header: XrcEth) -> Self {
+        self.with(ExtHeaders::XRCETH, &header)
     }
 
     /// The same with this FETH.
     #[must_use]
-    pub const fn feth(mut self, header: Feth) -> Self {
-        self.feth = Some(header);
-        self
+    pub fn feth(self, header: Feth) -> Self {
+        self.with(ExtHeaders::FETH, &header)
     }
 
     /// The same with this RETH.
     #[must_use]
-    pub const fn reth(mut self, header: Reth) -> Self {
-        self.reth = Some(header);
-        self
+    pub fn reth(self, header: Reth) -> Self {
+        self.with(ExtHeaders::RETH, &header)
     }
 
     /// The same with this AtomicETH.
     #[must_use]
-    pub const fn atomic_eth(mut self, header: AtomicEth) -> Self {
-        self.atomic_eth = Some(header);
-        self
+    pub fn atomic_eth(self, header: AtomicEth) -> Self {
+        self.with(ExtHeaders::ATOMIC_ETH, &header)
     }
 
     /// The same with this AETH.
     #[must_use]
-    pub const fn aeth(mut self, header: Aeth) -> Self {
-        self.aeth = Some(header);
-        self
+    pub fn aeth(self, header: Aeth) -> Self {
+        self.with(ExtHeaders::AETH, &header)
     }
 
     /// The same with this AtomicAckETH.
     #[must_use]
-    pub const fn atomic_ack_eth(mut self, header: AtomicAckEth) -> Self {
-        self.atomic_ack_eth = Some(header);
-        self
+    pub fn atomic_ack_eth(self, header: AtomicAckEth) -> Self {
+        self.with(ExtHeaders::ATOMIC_ACK_ETH, &header)
     }
 
     /// The same with this immediate data.
     #[must_use]
-    pub const fn imm_dt(mut self, data: [u8; 4]) -> Self {
-        self.imm_dt = Some(ImmDt { data });
-        self
+    pub fn imm_dt(self, data: [u8; 4]) -> Self {
+        self.with(ExtHeaders::IMM_DT, &ImmDt { data })
     }
 
     /// The same with this key to invalidate.
     #[must_use]
-    pub const fn ieth(mut self, r_key: RKey) -> Self {
-        self.ieth = Some(Ieth { r_key });
+    pub fn ieth(self, r_key: RKey) -> Self {
+        self.with(ExtHeaders::IETH, &Ieth { r_key })
+    }
+
+    /// The same with an extended header.
+    #[inline]
+    fn with<H: Header>(mut self, which: ExtHeaders, header: &H) -> Self {
+        self.has = self.has.and(which);
+        if let Some(place) = which.places().next().and_then(|place| self.headers.get_mut(place)) {
+            place.copy_from_slice(header.as_bytes());
+        }
         self
     }
 
@@ -254,9 +237,12 @@ impl<'p> PacketBuilder<'p> {
     #[must_use]
     pub fn len(&self) -> usize {
         let icrc = if self.icrc == IcrcFill::Absent { 0 } else { Icrc::LEN };
-        let mut len = Bth::LEN.saturating_add(icrc);
-        self.each_header(|bytes| len = len.saturating_add(bytes.len()));
-        len.saturating_add(self.payload.len()).saturating_add(self.pad_bytes().len())
+        let headers = self.has.places().map(|place| place.len()).fold(0, usize::saturating_add);
+        Bth::LEN
+            .saturating_add(headers)
+            .saturating_add(self.payload.len())
+            .saturating_add(self.pad_bytes().len())
+            .saturating_add(icrc)
     }
 
     /// Never: there is always a BTH.
@@ -280,32 +266,9 @@ impl<'p> PacketBuilder<'p> {
 
     /// Calls `visit` for each extended header, in wire order.
     fn each_header(&self, mut visit: impl FnMut(&[u8])) {
-        let Self {
-            bth: _,
-            rdeth,
-            deth,
-            xrceth,
-            feth,
-            reth,
-            atomic_eth,
-            aeth,
-            atomic_ack_eth,
-            imm_dt,
-            ieth,
-            payload: _,
-            pad: _,
-            icrc: _,
-        } = self;
-        show(rdeth, &mut visit);
-        show(deth, &mut visit);
-        show(xrceth, &mut visit);
-        show(feth, &mut visit);
-        show(reth, &mut visit);
-        show(atomic_eth, &mut visit);
-        show(aeth, &mut visit);
-        show(atomic_ack_eth, &mut visit);
-        show(imm_dt, &mut visit);
-        show(ieth, &mut visit);
+        for place in self.has.places() {
+            visit(self.headers.get(place).unwrap_or_default());
+        }
     }
 
     /// Appends the packet; `cover` is what stands in front of it as far as the ICRC covers it.
@@ -314,11 +277,7 @@ impl<'p> PacketBuilder<'p> {
         cover: Option<Cover<'_>>,
         out: &mut impl BufMut,
     ) -> Result<(), TooShort> {
-        let bth = match self.pad {
-            // At most 3, so nothing is lost.
-            Pad::Right => self.bth.with_pad_count(u8::try_from(self.right_pad()).unwrap_or(0)),
-            Pad::Given(_) => self.bth,
-        };
+        let bth = self.padded_bth();
         bth.emit(out)?;
         let mut head = Stage::<LONGEST_HEADERS>::new();
         self.each_header(|bytes| head.push(bytes));
@@ -326,20 +285,44 @@ impl<'p> PacketBuilder<'p> {
         for part in parts {
             put("packet", part, out)?;
         }
-        match self.fill(cover, &bth, parts) {
-            Some(icrc) => icrc.emit(out),
-            None => Ok(()),
+        let right = || cover.map(|cover| right_icrc(cover, &bth, parts));
+        self.fill(right).map_or(Ok(()), |icrc| icrc.emit(out))
+    }
+
+    /// Writes all but the ICRC into a frame that has room for just this packet from `at` on; the
+    /// base header, and where the ICRC stands.
+    #[inline]
+    pub(super) fn place(&self, frame: &mut [u8], at: usize) -> Result<(Bth, usize), TooShort> {
+        let bth = self.padded_bth();
+        let mut room = frame.get_mut(at..).unwrap_or_default();
+        bth.emit(&mut room)?;
+        let mut placed = Ok(());
+        self.each_header(|bytes| placed = placed.and_then(|()| put("packet", bytes, &mut room)));
+        placed?;
+        put("packet", self.payload, &mut room)?;
+        put("packet", self.pad_bytes(), &mut room)?;
+        let left = room.len();
+        Ok((bth, frame.len().saturating_sub(left)))
+    }
+
+    /// The base header with its pad count.
+    #[inline]
+    fn padded_bth(&self) -> Bth {
+        match self.pad {
+            // At most 3, so nothing is lost.
+            Pad::Right => self.bth.with_pad_count(u8::try_from(self.right_pad()).unwrap_or(0)),
+            Pad::Given(_) => self.bth,
         }
     }
 
-    fn fill(&self, cover: Option<Cover<'_>>, bth: &Bth, parts: [&[u8]; 3]) -> Option<Icrc> {
-        let right = |cover| right_icrc(cover, bth, parts);
+    /// What stands at the end, by the right ICRC where there is one.
+    #[inline]
+    pub(super) fn fill(&self, right: impl FnOnce() -> Option<Icrc>) -> Option<Icrc> {
         // Without headers in front nothing is covered, and an ICRC would mean nothing.
+        let right = || right().unwrap_or(Icrc::new(0));
         match self.icrc {
-            IcrcFill::Right => Some(cover.map_or(Icrc::new(0), right)),
-            IcrcFill::Flipped(bits) => {
-                Some(Icrc::new(cover.map_or(Icrc::new(0), right).get() ^ bits))
-            }
+            IcrcFill::Right => Some(right()),
+            IcrcFill::Flipped(bits) => Some(Icrc::new(right().get() ^ bits)),
             IcrcFill::Given(icrc) => Some(icrc),
             IcrcFill::Absent => None,
         }
@@ -349,21 +332,33 @@ impl<'p> PacketBuilder<'p> {
 /// The same packet to be made anew: pad and ICRC are right, whatever they were.
 impl<'p> From<&Packet<'p>> for PacketBuilder<'p> {
     fn from(packet: &Packet<'p>) -> Self {
-        Self {
+        let mut made = Self {
             bth: *packet.bth,
-            rdeth: packet.rdeth.copied(),
-            deth: packet.deth.copied(),
-            xrceth: packet.xrceth.copied(),
-            feth: packet.feth.copied(),
-            reth: packet.reth.copied(),
-            atomic_eth: packet.atomic_eth.copied(),
-            aeth: packet.aeth.copied(),
-            atomic_ack_eth: packet.atomic_ack_eth.copied(),
-            imm_dt: packet.imm_dt.copied(),
-            ieth: packet.ieth.copied(),
+            has: ExtHeaders::NONE,
+            headers: [0; LONGEST_HEADERS],
             payload: packet.payload,
             pad: Pad::Right,
             icrc: IcrcFill::Right,
+        };
+        made.copy(ExtHeaders::RDETH, packet.rdeth);
+        made.copy(ExtHeaders::DETH, packet.deth);
+        made.copy(ExtHeaders::XRCETH, packet.xrceth);
+        made.copy(ExtHeaders::FETH, packet.feth);
+        made.copy(ExtHeaders::RETH, packet.reth);
+        made.copy(ExtHeaders::ATOMIC_ETH, packet.atomic_eth);
+        made.copy(ExtHeaders::AETH, packet.aeth);
+        made.copy(ExtHeaders::ATOMIC_ACK_ETH, packet.atomic_ack_eth);
+        made.copy(ExtHeaders::IMM_DT, packet.imm_dt);
+        made.copy(ExtHeaders::IETH, packet.ieth);
+        made
+    }
+}
+
+impl PacketBuilder<'_> {
+    /// Takes over an extended header, if it is there.
+    fn copy<H: Header>(&mut self, which: ExtHeaders, header: Option<&H>) {
+        if let Some(header) = header {
+            *self = self.with(which, header);
         }
     }
 }
@@ -383,14 +378,6 @@ fn right_icrc(cover: Cover<'_>, bth: &Bth, [head, payload, pad]: [&[u8]; 3]) -> 
         short.push(part);
     }
     icrc::compute(cover, bth, short.bytes())
-}
-
-/// Most packets lack most headers: nothing is done for those.
-#[inline]
-fn show<H: Header>(header: &Option<H>, visit: &mut impl FnMut(&[u8])) {
-    if let Some(header) = header {
-        visit(header.as_bytes());
-    }
 }
 
 /// Bytes brought together on the stack; what has no room is left out.
@@ -416,18 +403,3 @@ impl<const N: usize> Stage<N> {
         self.bytes.get(..self.len).unwrap_or_default()
     }
 }
-
-// Every header at once fits the stage, so that none is ever left out.
-const _: () = assert!(
-    size_of::<Rdeth>()
-        + size_of::<Deth>()
-        + size_of::<XrcEth>()
-        + size_of::<Feth>()
-        + size_of::<Reth>()
-        + size_of::<AtomicEth>()
-        + size_of::<Aeth>()
-        + size_of::<AtomicAckEth>()
-        + size_of::<ImmDt>()
-        + size_of::<Ieth>()
-        <= LONGEST_HEADERS
-);
