@@ -1,10 +1,13 @@
 //! Scores of the analysis: what it finds in a scenario's frames, held to the scenario's truth.
 //!
 //! Every key that the truth has of a connection is compared, and a key that is unknown by the
-//! truth must be unknown to the analysis. Not compared are `name`, which is the scenario's own,
+//! truth must be unknown to the analysis. So are what happened to single frames, as far as the
+//! analysis shows it by the same frames, and the sums of the capture, which the verdict has to tell
+//! as well. Not compared are `name`, which is the scenario's own,
 //! `confidence`: the truth is sure, and `lost`: whether or not the capture tells it. Which end is
 //! called A is the scenario's own, too.
 
+mod details;
 mod fields;
 mod pairs;
 
@@ -12,8 +15,9 @@ use std::convert::Infallible;
 
 use roce_analyze::connections::json::Document;
 use roce_analyze::connections::{Config, Report, Tracker};
+use roce_analyze::verdict::{self, FrameInfo, Verdict};
 use roce_craft::{Builtin, Craft, Scenario, Truth};
-use roce_wire::{Frame, Link, Ports};
+use roce_wire::{Frame, Link, Ports, Reject};
 use serde_json::Value;
 
 /// What was compared of one scenario.
@@ -55,20 +59,21 @@ impl Score {
     /// The same of any scenario.
     #[must_use]
     pub fn of_scenario(name: &'static str, scenario: &Scenario) -> Self {
-        let (truth, report) = play(scenario, Config::default());
-        Self::compare(name, &truth, &report)
+        Self::compare(name, &play(scenario))
     }
 
     /// Compares what was found in a scenario's frames with its truth.
-    #[must_use]
-    pub fn compare(name: &'static str, truth: &Truth, report: &Report) -> Self {
+    pub(crate) fn compare(name: &'static str, played: &Played) -> Self {
+        let Played { truth, report, .. } = played;
         let mut score = Self {
             scenario: name,
             connections: truth.connections.len(),
             exact: 0,
             off: Vec::new(),
         };
-        score.capture(truth, report);
+        score.capture(played);
+        let details = serde_json::to_value(&truth.details).unwrap();
+        let details = details.as_array().map_or(&[][..], Vec::as_slice);
         let truth = serde_json::to_value(truth).unwrap();
         let found = serde_json::to_value(Document(report)).unwrap();
         let (truth, found) = (list(&truth), list(&found));
@@ -79,6 +84,10 @@ impl Score {
                 Some(found) => {
                     fields::compare(truth, &found, &mut |field, truth, analysis, same| {
                         score.add(connection, field, (truth, analysis), same);
+                    });
+                    details::compare(details, truth, &found, &mut |field, truth, analysis| {
+                        let same = truth == analysis;
+                        score.add(connection, field, (Some(&truth), Some(&analysis)), same);
                     });
                 }
                 None => score.add(connection, "connection", (Some(truth), None), false),
@@ -107,38 +116,65 @@ impl Score {
     }
 
     /// What is counted of the whole capture.
-    fn capture(&mut self, truth: &Truth, report: &Report) {
+    fn capture(&mut self, Played { truth, report, verdict }: &Played) {
         let totals = &report.totals;
         let rejected = &truth.rejected;
         let not_roce = rejected.unknown_opcode + rejected.bad_tver + rejected.too_short;
-        let connections = |n: usize| u64::try_from(n).unwrap();
+        let times = totals.times.unzip();
+        let because = |reason: Reject| {
+            let at = Reject::ALL.iter().position(|other| *other == reason);
+            Value::from(at.map(|at| verdict.rejected[at]))
+        };
+        let unreachable = u64::try_from(totals.unreachable.len()).unwrap();
         for (field, truth, analysis) in [
-            ("frames", truth.frames, totals.frames),
-            ("congestion.pfc", truth.congestion.pfc, totals.pfc),
-            ("congestion.pause", truth.congestion.pause, totals.pause),
-            ("rejected", not_roce, totals.not_roce),
+            ("frames", truth.frames.into(), totals.frames.into()),
+            ("verdict.frames", truth.frames.into(), verdict.all.packets.into()),
+            ("verdict.bytes", truth.bytes.into(), verdict.all.bytes.into()),
+            ("first_ns", truth.first_ns.into(), times.0.into()),
+            ("last_ns", truth.last_ns.into(), times.1.into()),
+            ("verdict.first_ns", truth.first_ns.into(), verdict.first_ns.into()),
+            ("verdict.last_ns", truth.last_ns.into(), verdict.last_ns.into()),
+            ("congestion.pfc", truth.congestion.pfc.into(), totals.pfc.into()),
+            ("congestion.pause", truth.congestion.pause.into(), totals.pause.into()),
+            ("rejected", not_roce.into(), totals.not_roce.into()),
             (
-                "icmp_unreachable",
-                truth.icmp_unreachable.min(10),
-                connections(totals.unreachable.len()),
+                "rejected.unknown_opcode",
+                rejected.unknown_opcode.into(),
+                because(Reject::UnknownOpcode),
             ),
+            ("rejected.bad_tver", rejected.bad_tver.into(), because(Reject::BadTver)),
+            ("rejected.too_short", rejected.too_short.into(), because(Reject::TooShort)),
+            ("rejected.all", not_roce.into(), verdict.rejected_total().into()),
+            ("icmp_unreachable", truth.icmp_unreachable.min(10).into(), unreachable.into()),
         ] {
-            let values = (Value::from(truth), Value::from(analysis));
-            self.add(0, field, (Some(&values.0), Some(&values.1)), truth == analysis);
+            let (truth, analysis): (Value, Value) = (truth, analysis);
+            self.add(0, field, (Some(&truth), Some(&analysis)), truth == analysis);
         }
     }
 }
 
+/// A scenario's truth, and what was found in its frames.
+pub(crate) struct Played {
+    truth: Truth,
+    pub(crate) report: Report,
+    verdict: Verdict,
+}
+
 /// The frames of a scenario, to the analysis as they come.
-pub(crate) fn play(scenario: &Scenario, config: Config) -> (Truth, Report) {
-    let mut tracker = Tracker::new(config);
+pub(crate) fn play(scenario: &Scenario) -> Played {
+    let mut tracker = Tracker::new(Config::default());
+    let mut verdict = Verdict::new(verdict::Config::default());
     let ports = Ports::default();
     let Ok(truth) = Craft::new(scenario).run(|crafted| -> Result<(), Infallible> {
         let frame = Frame::parse(Link::Ethernet, crafted.bytes, crafted.wire_len, &ports);
-        tracker.observe(&frame, crafted.number, Some(crafted.time_ns));
+        let time_ns = Some(crafted.time_ns);
+        tracker.observe(&frame, crafted.number, time_ns);
+        let wire_len = u32::try_from(crafted.wire_len).unwrap();
+        let info = FrameInfo { number: crafted.number, time_ns, wire_len };
+        verdict.observe(&frame, Link::Ethernet, &info);
         Ok(())
     });
-    (truth, tracker.finish())
+    Played { truth, report: tracker.finish(), verdict }
 }
 
 fn list(document: &Value) -> &[Value] {

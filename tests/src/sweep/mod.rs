@@ -5,7 +5,7 @@ mod families;
 
 pub use families::{FAMILIES, Family};
 
-use roce_analyze::connections::{Config, Report};
+use roce_analyze::connections::Report;
 use roce_analyze::findings::{Policy, evaluate};
 use roce_craft::Scenario;
 
@@ -46,9 +46,9 @@ impl Family {
         let text = (self.text)(seed);
         let scenario =
             Scenario::parse(&text).unwrap_or_else(|error| panic!("{}: {error}\n{text}", self.name));
-        let (truth, report) = play(&scenario, Config::default());
-        let score = Score::compare(self.name, &truth, &report);
-        Run { alarms: self.alarms(&report), text, score }
+        let played = play(&scenario);
+        let score = Score::compare(self.name, &played);
+        Run { alarms: self.alarms(&played.report), text, score }
     }
 
     fn alarms(&self, report: &Report) -> Vec<&'static str> {
