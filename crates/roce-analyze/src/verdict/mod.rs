@@ -107,7 +107,7 @@ pub struct Verdict {
     /// Packets whose ICRC could not be checked, or was not to be.
     pub icrc_unchecked: u64,
     /// Known causes of wrong ICRCs among the first 50 000 frames, in the order of
-    /// [`IcrcFault::ALL`].
+    /// [`roce_wire::IcrcFault::ALL`].
     pub icrc_faults: [u64; 6],
     /// Congestion notification packets.
     pub cnp: u64,
@@ -129,9 +129,10 @@ pub struct Verdict {
     pub vlans: Box<[u64]>,
     /// Messages of connection management, in the order of [`roce_wire::mad::cm::CmAttribute::ALL`].
     pub cm: [u64; 11],
-    /// What bears the RoCE port or Ethertype and is not RoCE, in the order of [`Reject::ALL`].
+    /// What bears the RoCE port or Ethertype and is not RoCE, in the order of
+    /// [`roce_wire::Reject::ALL`].
     pub rejected: [u64; 8],
-    /// RoCE packets in tunnels, in the order of [`Tunnels::NAMES`].
+    /// RoCE packets in tunnels, in the order of [`roce_wire::Tunnels::NAMES`].
     pub tunnels: [u64; 6],
     /// RoCE packets whose lengths contradict each other.
     pub odd_lengths: u64,
