@@ -12,6 +12,7 @@
 
 mod engine;
 mod plan;
+mod queue;
 mod rng;
 mod scenario;
 pub mod truth;

@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use super::tx::Tx;
+use crate::queue::drop_first;
 use crate::truth::DetailKind;
 
 /// Something that happened on a connection.
@@ -13,7 +14,15 @@ use crate::truth::DetailKind;
 pub(crate) struct Entry {
     pub time: u64,
     pub what: What,
+    /// Whose it is, once the group has it.
+    pub member: u16,
     pub tx: Tx,
+}
+
+impl Entry {
+    pub(crate) const fn new(time: u64, what: What, tx: Tx) -> Self {
+        Self { time, what, member: 0, tx }
+    }
 }
 
 /// What it was.
@@ -57,10 +66,14 @@ impl Batch {
         self.entries.iter().find(|entry| entry.what == What::Frame).map(|entry| entry.time)
     }
 
-    /// Takes what comes next.
-    pub(crate) fn take(&mut self) -> Option<Entry> {
-        let entry = self.entries.pop_front()?;
-        self.frames = self.frames.saturating_sub(usize::from(entry.what == What::Frame));
-        Some(entry)
+    /// What comes next; it stays until it is dropped.
+    pub(crate) fn first(&self) -> Option<&Entry> {
+        self.entries.front()
+    }
+
+    pub(crate) fn drop_first(&mut self) {
+        let is_frame = self.first().is_some_and(|entry| entry.what == What::Frame);
+        self.frames = self.frames.saturating_sub(usize::from(is_frame));
+        drop_first(&mut self.entries);
     }
 }

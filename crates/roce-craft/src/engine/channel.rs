@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::tx::Tx;
+use crate::queue::drop_first;
 
 /// Packets on one leg, the next to arrive first.
 #[derive(Debug, Default)]
@@ -12,14 +13,15 @@ pub(crate) struct Leg {
 
 impl Leg {
     /// Puts a packet on the way; it arrives at `time`.
-    pub(crate) fn push(&mut self, time: u64, tx: Tx) {
+    #[inline]
+    pub(crate) fn push(&mut self, time: u64, tx: &Tx) {
         if self.packets.back().is_none_or(|(last, _)| *last <= time) {
-            self.packets.push_back((time, tx));
+            self.packets.push_back((time, *tx));
             return;
         }
         // Packets that are held back are few.
         let at = self.packets.partition_point(|(other, _)| *other <= time);
-        self.packets.insert(at, (time, tx));
+        self.packets.insert(at, (time, *tx));
     }
 
     /// When the next packet arrives.
@@ -27,8 +29,18 @@ impl Leg {
         self.packets.front().map(|(time, _)| *time)
     }
 
-    pub(crate) fn pop(&mut self) -> Option<(u64, Tx)> {
-        self.packets.pop_front()
+    /// The next packet; it stays until it is dropped.
+    pub(crate) fn first(&self) -> Option<&(u64, Tx)> {
+        self.packets.front()
+    }
+
+    /// The same to be changed.
+    pub(crate) fn first_mut(&mut self) -> Option<&mut (u64, Tx)> {
+        self.packets.front_mut()
+    }
+
+    pub(crate) fn drop_first(&mut self) {
+        drop_first(&mut self.packets);
     }
 }
 

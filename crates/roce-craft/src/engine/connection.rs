@@ -131,22 +131,22 @@ impl Connection {
 
     /// A packet passes the capture point.
     fn pass(&mut self, dir: Dir, is_on: bool) {
-        let channel = self.channels.of_mut(dir);
-        let Some((time, mut tx)) = channel.before.pop() else { return };
+        let Channel { before, after, last_arrival, .. } = self.channels.of_mut(dir);
+        let Some((time, tx)) = before.first_mut() else { return };
         tx.fate.captured = is_on;
         if is_on {
-            self.batch.push(Entry { time, what: What::Frame, tx });
+            self.batch.push(Entry::new(*time, What::Frame, *tx));
         }
-        if tx.fate.lost_after {
-            return;
+        if !tx.fate.lost_after {
+            let rest = self.plan.latency.saturating_sub(*self.plan.leg.of(dir));
+            let mut arrival = time.saturating_add(rest).saturating_add(tx.fate.late);
+            if tx.fate.late == 0 {
+                arrival = arrival.max(*last_arrival);
+                *last_arrival = arrival;
+            }
+            after.push(arrival, tx);
         }
-        let rest = self.plan.latency.saturating_sub(*self.plan.leg.of(dir));
-        let mut arrival = time.saturating_add(rest).saturating_add(tx.fate.late);
-        if tx.fate.late == 0 {
-            arrival = arrival.max(channel.last_arrival);
-            channel.last_arrival = arrival;
-        }
-        channel.after.push(arrival, tx);
+        before.drop_first();
     }
 
     /// How it stands: as the machine-readable output calls it.
@@ -213,9 +213,11 @@ impl Connection {
     fn play(&mut self, next: Next) {
         match next {
             Next::Arrive(dir) => {
-                if let Some((_, tx)) = self.channels.of_mut(dir).after.pop() {
-                    self.arrive(&tx);
-                }
+                let after = &mut self.channels.of_mut(dir).after;
+                let Some((_, tx)) = after.first() else { return };
+                let tx = *tx;
+                after.drop_first();
+                self.arrive(&tx);
             }
             Next::Timeout(dir) => {
                 self.ends.of_mut(dir).requester.on_timeout(&self.plan, self.now);

@@ -26,7 +26,7 @@ pub(crate) struct Group {
     bytes: Vec<u8>,
     /// The same frames and what happened between them, by member: it is recorded when the numbers
     /// of the frames are known.
-    played: Vec<(usize, Entry)>,
+    played: Vec<Entry>,
     /// Frames before this one had their turn.
     taken: usize,
 }
@@ -95,7 +95,7 @@ impl Group {
         let turn = self.turns.get_mut(self.taken)?;
         turn.number = number;
         self.taken = self.taken.saturating_add(1);
-        Some(*turn)
+        Some(Turn { number, ..*turn })
     }
 
     /// The bytes of a frame.
@@ -107,8 +107,9 @@ impl Group {
 
     /// Whose frame had its turn last, and the packet in it.
     pub(crate) fn last_taken(&self) -> Option<(usize, Tx)> {
-        let mut frames = self.played.iter().filter(|(_, entry)| entry.what == What::Frame);
-        frames.nth(self.taken.checked_sub(1)?).map(|(member, entry)| (*member, entry.tx))
+        let mut frames = self.played.iter().filter(|entry| entry.what == What::Frame);
+        let entry = frames.nth(self.taken.checked_sub(1)?)?;
+        Some((usize::from(entry.member), entry.tx))
     }
 
     /// Records the frames that had their turn, and what happened before each of them; when that are
@@ -116,12 +117,12 @@ impl Group {
     pub(crate) fn settle(&mut self, stage: &mut Stage<'_>) {
         let mut turns = self.turns.iter().take(self.taken);
         let is_over = self.taken >= self.turns.len();
-        for (member, entry) in &self.played {
+        for entry in &self.played {
             if turns.len() == 0 && !is_over {
                 break;
             }
             let turn = if entry.what == What::Frame { turns.next() } else { None };
-            if let Some(member) = self.members.get_mut(*member) {
+            if let Some(member) = self.members.get_mut(usize::from(entry.member)) {
                 member.settle(entry, turn, stage);
             }
         }
@@ -137,7 +138,8 @@ impl Group {
         self.settle(stage);
         (self.turns, self.played, self.bytes) = Default::default();
         for member in self.members.iter_mut().filter(|member| is_over && member.batch.is_empty()) {
-            while let Some(entry) = member.batch.take() {
+            while let Some(entry) = member.batch.first().copied() {
+                member.batch.drop_first();
                 member.settle(&entry, None, stage);
             }
         }
@@ -149,9 +151,13 @@ impl Group {
         while self.turns.len() < ENOUGH_FRAMES && self.bytes.len() < ENOUGH_BYTES {
             let Some(mut first) = self.queue.peek_mut() else { return };
             let Reverse((_, index)) = *first;
+            let place = u16::try_from(index).unwrap_or(u16::MAX);
             let Some(member) = self.members.get_mut(index) else { return };
-            while let Some(entry) = member.batch.take() {
-                self.played.push((index, entry));
+            while let Some(entry) = member.batch.first() {
+                self.played.push(*entry);
+                member.batch.drop_first();
+                let Some(entry) = self.played.last_mut() else { return };
+                entry.member = place;
                 if entry.what == What::Frame {
                     let start = self.bytes.len();
                     stage.encoder.encode(member, &entry.tx, &mut self.bytes);

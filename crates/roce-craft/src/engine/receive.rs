@@ -49,8 +49,7 @@ impl Connection {
         let end = self.ends.of_mut(tx.dir.other());
         let taken = end.responder.take(&self.plan, tx, refuse, self.now);
         if taken == Taken::Duplicate {
-            let entry = Entry { time: self.now, what: What::Duplicate, tx: *tx };
-            self.batch.push(entry);
+            self.batch.push(Entry::new(self.now, What::Duplicate, *tx));
         }
     }
 

@@ -15,7 +15,7 @@ const MOST_MISSED: usize = 4096;
 impl Connection {
     /// Records what happened; of a frame its turn is known.
     pub(super) fn settle(&mut self, entry: &Entry, turn: Option<&Turn>, stage: &mut Stage<'_>) {
-        let Entry { time, what, tx } = entry;
+        let Entry { time, what, tx, .. } = entry;
         let epoch = stage.plan.epoch;
         match (what, turn) {
             (What::Frame, Some(turn)) if turn.number > 0 => {

@@ -6,6 +6,7 @@ use roce_wire::{NakCode, RnrTimer, Syndrome};
 
 use super::tx::{Again, Body, Cause, Place, Request, Tx};
 use crate::plan::{ConnectionPlan, Dir, OpKind, Retransmit};
+use crate::queue::drop_first;
 
 /// What is still to be said.
 #[derive(Clone, Copy, Debug)]
@@ -288,7 +289,7 @@ impl Responder {
                 self.acknowledgement(upsn, syndrome, false)
             }
         };
-        self.replies.pop_front();
+        drop_first(&mut self.replies);
         Some(tx)
     }
 
@@ -308,7 +309,7 @@ impl Responder {
         let payload = length.saturating_sub(offset).min(plan.pmtu);
         let place = Place::of(index == 0, upsn.saturating_add(1) >= end);
         if place.ends() {
-            self.replies.pop_front();
+            drop_first(&mut self.replies);
         }
         let again = replay.then_some(Again { cause: Cause::Replay, round: self.round });
         Some(Tx {

@@ -64,7 +64,7 @@ impl Connection {
         }
         if way.is_lost {
             let what = What::Absent(DetailKind::LostBeforeCapture);
-            self.batch.push(Entry { time: self.now, what, tx });
+            self.batch.push(Entry::new(self.now, what, tx));
             return;
         }
         let jitter = self.jitter();
@@ -75,10 +75,10 @@ impl Connection {
             time = time.max(channel.last_capture);
             channel.last_capture = time;
         }
-        channel.before.push(time.saturating_add(way.late), tx);
+        channel.before.push(time.saturating_add(way.late), &tx);
         if way.is_doubled {
             let fate = Fate { is_copy: true, ..tx.fate };
-            channel.before.push(time.saturating_add(way.late), Tx { fate, ..tx });
+            channel.before.push(time.saturating_add(way.late), &Tx { fate, ..tx });
         }
     }
 

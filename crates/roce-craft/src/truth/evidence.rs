@@ -28,6 +28,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use super::Loss;
 use crate::engine::{Again, Body, Cause, OpKind, Tx};
+use crate::queue::drop_first;
 
 /// A transmission that is not in the capture, or is of no use there.
 #[derive(Clone, Copy, Debug)]
@@ -158,10 +159,10 @@ impl Evidence {
         }
         if request.ack_req || !matches!(tx.span, 1) {
             let last = end.saturating_sub(1);
-            // Nearly always it is the latest.
-            let at = self.due.iter().rposition(|due| *due <= last);
-            if at.and_then(|at| self.due.get(at)) != Some(&last) {
-                self.due.insert(at.map_or(0, |at| at.saturating_add(1)), last);
+            if self.due.back().is_none_or(|latest| *latest < last) {
+                self.due.push_back(last);
+            } else if let Err(at) = self.due.binary_search(&last) {
+                self.due.insert(at, last);
             }
             if self.due.len() > MOST {
                 self.due.pop_front();
@@ -257,9 +258,9 @@ impl Evidence {
         peer.unproven = 0;
     }
 
-    /// The request with the reason for a round that it begins as that looks.
-    pub(super) fn as_it_looks(&mut self, tx: &Tx, answered: u64, begins: bool) -> Tx {
-        let Some(again) = tx.again.filter(|_| begins) else { return *tx };
+    /// The request with the reason for a round as that looks, if it begins one.
+    pub(super) fn as_it_looks(&mut self, tx: &Tx, answered: u64, begins: bool) -> Option<Tx> {
+        let again = tx.again.filter(|_| begins)?;
         // Whoever begins before what a NAK asks for, which stands for everything before that, has
         // not heard it.
         let (heard, unheard) = match self.asked.take() {
@@ -271,7 +272,7 @@ impl Evidence {
         let is_gap =
             again.cause == Cause::Timeout && wants_data(tx) && answered > tx.upsn.saturating_add(1);
         let cause = heard.unwrap_or(if is_gap { Cause::Gap } else { again.cause });
-        Tx { again: Some(Again { cause, ..again }), ..*tx }
+        Some(Tx { again: Some(Again { cause, ..again }), ..*tx })
     }
 
     /// The responder was not ready for `upsn`.
@@ -302,7 +303,7 @@ impl Evidence {
             add(&mut self.shown.not_captured, had.iter().filter(|gone| gone.is_first).count());
         }
         while self.due.front().is_some_and(|due| *due < behind) {
-            self.due.pop_front();
+            drop_first(&mut self.due);
         }
         while self.requests_after.first().is_some_and(|first| *first < behind) {
             self.requests_after.pop_first();

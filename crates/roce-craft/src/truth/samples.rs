@@ -20,20 +20,33 @@ pub struct Percentiles {
 }
 
 /// Durations of one kind.
-///
-/// The first are kept as they are. When there are too many, what is kept is how many there were of
-/// each length, to eight significant bits.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Samples {
-    /// Lengths and how many there were of each, in order once there are too many.
-    kept: Vec<(u64, u32)>,
-    most: usize,
+    kept: Kept,
+    most: u32,
+    /// Where the last length was found.
+    last: u32,
     count: u64,
     sum: u64,
     max: u64,
-    is_rounded: bool,
-    /// Even rounded there are too many.
-    is_full: bool,
+}
+
+/// What is kept of them.
+#[derive(Clone, Debug)]
+enum Kept {
+    /// The first, as they are.
+    Exact(Vec<u64>),
+    /// When there are too many: how many there were of each length, to eight significant bits, in
+    /// order.
+    Rounded(Vec<(u64, u32)>),
+    /// Nothing, when even these are too many.
+    Nothing,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self::Exact(Vec::new())
+    }
 }
 
 /// How many are kept of all connections together, of one kind.
@@ -57,52 +70,61 @@ impl Samples {
     /// For one of `total` connections.
     pub(super) fn shared_by(total: u64) -> Self {
         let most = MOST.checked_div(total).unwrap_or(0).min(MOST_OF_ONE);
-        Self { most: usize::try_from(most).unwrap_or(0), ..Self::default() }
+        Self { most: u32::try_from(most).unwrap_or(0), ..Self::default() }
     }
 
     pub(super) fn record(&mut self, nanos: u64) {
         self.count = self.count.saturating_add(1);
         self.sum = self.sum.saturating_add(nanos);
         self.max = self.max.max(nanos);
-        if self.is_full {
-            return;
-        }
-        if !self.is_rounded {
-            if self.kept.len() < self.most {
-                self.kept.push((nanos, 1));
-                return;
-            }
-            self.round();
-        }
-        self.add(rounded(nanos), 1);
-    }
-
-    /// From now on only lengths are kept.
-    fn round(&mut self) {
-        self.is_rounded = true;
-        for (nanos, count) in core::mem::take(&mut self.kept) {
-            self.add(rounded(nanos), count);
-        }
-    }
-
-    fn add(&mut self, nanos: u64, more: u32) {
-        match self.kept.binary_search_by_key(&nanos, |(length, _)| *length) {
-            Ok(at) => {
-                if let Some((_, count)) = self.kept.get_mut(at) {
-                    *count = count.saturating_add(more);
+        match &mut self.kept {
+            Kept::Nothing => {}
+            Kept::Rounded(_) => self.add(rounded(nanos)),
+            Kept::Exact(exact) if exact.len() < as_len(self.most) => {
+                if exact.len() == exact.capacity() {
+                    // With many connections every byte counts.
+                    let left = as_len(self.most).saturating_sub(exact.len());
+                    exact.reserve_exact(exact.len().max(4).min(left));
                 }
+                exact.push(nanos);
             }
-            Err(at) if self.kept.len() < self.most => self.kept.insert(at, (nanos, more)),
-            Err(_) => {
-                self.is_full = true;
-                self.kept = Vec::new();
+            Kept::Exact(exact) => {
+                let exact = core::mem::take(exact);
+                self.kept = Kept::Rounded(Vec::new());
+                exact.into_iter().for_each(|nanos| self.add(rounded(nanos)));
+                self.add(rounded(nanos));
             }
         }
+    }
+
+    /// One more of this length.
+    fn add(&mut self, nanos: u64) {
+        let Kept::Rounded(lengths) = &mut self.kept else { return };
+        // What one acknowledgement ends began one after the other, each a little later.
+        let last = as_len(self.last);
+        let is_at = |at: &usize| lengths.get(*at).is_some_and(|(length, _)| *length == nanos);
+        let near = [last.wrapping_sub(1), last].into_iter().find(is_at);
+        let found = near.map_or_else(|| lengths.binary_search_by_key(&nanos, |(at, _)| *at), Ok);
+        let (Ok(at) | Err(at)) = found;
+        if found.is_ok() {
+            if let Some((_, count)) = lengths.get_mut(at) {
+                *count = count.saturating_add(1);
+            }
+        } else if lengths.len() < as_len(self.most) {
+            lengths.insert(at, (nanos, 1));
+        } else {
+            self.kept = Kept::Nothing;
+        }
+        self.last = u32::try_from(at).unwrap_or(0);
     }
 
     /// `None` when there are none, or too many different ones to keep.
     pub(super) fn percentiles(&self) -> Option<Percentiles> {
-        let mut sorted = self.kept.clone();
+        let mut sorted = match &self.kept {
+            Kept::Exact(exact) => exact.iter().map(|nanos| (*nanos, 1)).collect(),
+            Kept::Rounded(lengths) => lengths.clone(),
+            Kept::Nothing => Vec::new(),
+        };
         sorted.sort_unstable();
         let at = |percent: u64| {
             let rank = self.count.saturating_mul(percent).div_ceil(100);
@@ -122,6 +144,10 @@ impl Samples {
             max: self.max,
         })
     }
+}
+
+fn as_len(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]
@@ -145,7 +171,7 @@ mod tests {
         let near = |value: u64, wanted: u64| value.abs_diff(wanted) * 256 <= wanted;
         assert!(near(many.p50, 500_000) && near(many.p90, 900_000) && near(many.p99, 990_000));
         assert_eq!((many.count, many.mean, many.max), (100_000, 500_005, 1_000_000));
-        assert!(samples.kept.len() <= 4096);
+        assert!(matches!(&samples.kept, Kept::Rounded(lengths) if lengths.len() <= 4096));
         // Room for one only.
         let mut samples = Samples::shared_by(MOST);
         (1..=2u64).for_each(|n| samples.record(n * 1000));

@@ -8,6 +8,7 @@ use super::samples::Samples;
 use super::stream::Stream;
 use crate::engine::{OpKind, Tx};
 use crate::plan::Both;
+use crate::queue::drop_first;
 
 /// What one end sent.
 #[derive(Debug, Default)]
@@ -112,7 +113,7 @@ impl Side {
                 return;
             }
             let open = *open;
-            self.open.pop_front();
+            drop_first(&mut self.open);
             if !open.is_whole {
                 continue;
             }

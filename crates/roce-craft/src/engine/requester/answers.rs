@@ -3,6 +3,7 @@
 use super::{End, MOST_SLOWDOWN, Message, RECOVERY, Requester};
 use crate::engine::{Again, Cause};
 use crate::plan::{ConnectionPlan, Retransmit};
+use crate::queue::drop_first;
 
 impl Requester {
     /// The responder has everything before `behind`.
@@ -24,7 +25,7 @@ impl Requester {
         }
         let Some(message) = self.messages.get_mut(at) else { return };
         let expected = message.expected();
-        if upsn >= message.end || !message.wants_data() || upsn < expected {
+        if upsn >= message.end() || !message.wants_data() || upsn < expected {
             return;
         }
         if upsn > expected {
@@ -110,8 +111,8 @@ impl Requester {
             self.retries = plan.limits.retries;
             self.rnr_retries = plan.limits.rnr_retries;
             self.gap_asked = None;
-            while self.messages.front().is_some_and(|m| m.end <= until && m.is_answered()) {
-                self.messages.pop_front();
+            while self.messages.front().is_some_and(|m| m.end() <= until && m.is_answered()) {
+                drop_first(&mut self.messages);
             }
             self.cursor = self.cursor.max(until);
             self.selected.retain(|upsn| *upsn >= until);

@@ -13,20 +13,26 @@ use crate::rng::Rng;
 struct Message {
     number: u64,
     /// Index of its operation in the plan.
-    op: usize,
+    op: u32,
     kind: OpKind,
     size: u32,
     first: u64,
-    end: u64,
+    /// How many PSNs it takes: a READ of 2 GiB in packets of 256 bytes takes 2^23.
+    psns: u32,
     /// Ordinal of its first request packet.
     ordinal: u64,
     /// Where its responses stand among all.
     response_base: u64,
     /// How many of its PSNs were answered with data, in order.
-    answered: u64,
+    answered: u32,
 }
 
 impl Message {
+    /// Behind its last PSN.
+    const fn end(&self) -> u64 {
+        self.first.saturating_add(self.psns as u64)
+    }
+
     /// Whether the answer to it is more than an acknowledgement.
     const fn wants_data(&self) -> bool {
         wants_data(self.kind)
@@ -34,11 +40,11 @@ impl Message {
 
     /// The PSN of the next response.
     const fn expected(&self) -> u64 {
-        self.first.saturating_add(self.answered)
+        self.first.saturating_add(self.answered as u64)
     }
 
     const fn is_answered(&self) -> bool {
-        !self.wants_data() || self.expected() >= self.end
+        !self.wants_data() || self.expected() >= self.end()
     }
 }
 
@@ -56,6 +62,8 @@ pub(crate) enum End {
 pub(crate) struct Requester {
     dir: Dir,
     messages: VecDeque<Message>,
+    /// Everything before it belongs to a message that was begun.
+    begun: u64,
     /// Everything before it was answered.
     unacked: u64,
     /// Everything before it was sent at least once.
@@ -95,6 +103,7 @@ impl Requester {
         Self {
             dir,
             messages: VecDeque::new(),
+            begun: 0,
             unacked: 0,
             sent: 0,
             cursor: 0,
@@ -151,7 +160,7 @@ impl Requester {
         if plan.is_reliable() && self.sent.saturating_sub(self.unacked) >= plan.limits.window {
             return None;
         }
-        if self.messages.back().is_some_and(|message| message.end > self.sent) {
+        if self.begun > self.sent {
             return Some(at);
         }
         let op = self.current_op(plan)?;
@@ -174,7 +183,7 @@ impl Requester {
             Some(upsn) => (upsn, true),
             None => (self.cursor, self.cursor < self.sent),
         };
-        if !is_again && self.messages.back().is_none_or(|message| message.end <= self.sent) {
+        if !is_again && self.begun <= self.sent {
             self.begin(plan, now, rng)?;
         }
         let tx = self.packet(plan, upsn, is_again)?;
@@ -217,32 +226,34 @@ impl Requester {
                 let more = rng.below(u64::from(high.saturating_sub(*low)).saturating_add(1));
                 low.saturating_add(u32::try_from(more).unwrap_or(0))
             }
+            Sizes::InTurn(sizes) if sizes.len() == 1 => *sizes.first()?,
             Sizes::InTurn(sizes) => {
                 let turn = self.op_done.checked_rem(u64::try_from(sizes.len()).ok()?)?;
                 *sizes.get(usize::try_from(turn).ok()?)?
             }
         };
-        let packets = u64::from(size.div_ceil(plan.pmtu).max(1));
+        let packets = size.div_ceil(plan.pmtu).max(1);
         let (psns, requests, responses) = match op.kind {
             OpKind::Send | OpKind::Write => (packets, packets, 0),
             OpKind::Read => (packets, 1, packets),
             _ => (1, 1, 1),
         };
-        let first = self.messages.back().map_or(self.sent, |message| message.end);
+        let first = self.begun.max(self.sent);
+        self.begun = first.saturating_add(u64::from(psns));
         self.messages.push_back(Message {
             number: self.next_message,
-            op: self.op,
+            op: u32::try_from(self.op).unwrap_or(u32::MAX),
             kind: op.kind,
             size,
             first,
-            end: first.saturating_add(psns),
+            psns,
             ordinal: self.next_ordinal,
             response_base: self.next_response,
             answered: 0,
         });
         self.next_message = self.next_message.saturating_add(1);
-        self.next_ordinal = self.next_ordinal.saturating_add(requests);
-        self.next_response = self.next_response.saturating_add(responses);
+        self.next_ordinal = self.next_ordinal.saturating_add(u64::from(requests));
+        self.next_response = self.next_response.saturating_add(u64::from(responses));
         self.waiting_reads = self.waiting_reads.saturating_add(u32::from(wants_data(op.kind)));
         self.op_done = self.op_done.saturating_add(1);
         if op.interval > 0 {
@@ -267,33 +278,34 @@ impl Requester {
         if let Some(last) = self.messages.back()
             && last.first <= upsn
         {
-            return (upsn < last.end).then_some(last);
+            return (upsn < last.end()).then_some(last);
         }
         let behind = self.messages.partition_point(|message| message.first <= upsn);
-        self.messages.get(behind.checked_sub(1)?).filter(|message| upsn < message.end)
+        self.messages.get(behind.checked_sub(1)?).filter(|message| upsn < message.end())
     }
 
     /// The request packet with this PSN.
     fn packet(&self, plan: &ConnectionPlan, upsn: u64, is_again: bool) -> Option<Tx> {
         let message = self.message_at(upsn)?;
-        let op = plan.ops.of(self.dir).get(message.op)?;
+        let op = plan.ops.of(self.dir).get(usize::try_from(message.op).ok()?)?;
         let index = upsn.saturating_sub(message.first);
         let offset = u32::try_from(index).unwrap_or(u32::MAX).saturating_mul(plan.pmtu);
         let length = message.size.saturating_sub(offset);
         let carries_payload = matches!(message.kind, OpKind::Send | OpKind::Write);
         let span = if message.kind == OpKind::Read {
-            u32::try_from(message.end.saturating_sub(upsn)).unwrap_or(u32::MAX)
+            u32::try_from(message.end().saturating_sub(upsn)).unwrap_or(u32::MAX)
         } else {
             1
         };
-        let is_last = upsn.saturating_add(u64::from(span)) >= message.end;
+        let is_last = upsn.saturating_add(u64::from(span)) >= message.end();
         let place = if carries_payload { Place::of(index == 0, is_last) } else { Place::Only };
         let payload = match message.kind {
             OpKind::Send | OpKind::Write => length.min(plan.pmtu),
             OpKind::AtomicWrite => 8,
             _ => 0,
         };
-        let due = index.saturating_add(1).is_multiple_of(plan.limits.ack_every);
+        // Only asked where it matters: divisions are slow.
+        let is_due = || index.saturating_add(1).is_multiple_of(plan.limits.ack_every);
         Some(Tx {
             dir: self.dir,
             body: Body::Request(Request {
@@ -304,7 +316,7 @@ impl Requester {
                 immediate: op.immediate && is_last,
                 invalidate: op.invalidate && is_last,
                 solicited: op.solicited && is_last,
-                ack_req: plan.is_reliable() && (is_last || due),
+                ack_req: plan.is_reliable() && (is_last || is_due()),
                 response_base: message.response_base.saturating_add(index),
             }),
             upsn,
