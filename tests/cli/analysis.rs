@@ -74,3 +74,28 @@ fn one_connection_in_every_format() {
     assert_eq!(none.code(), Some(2));
     assert_eq!(none.errors(), "roce-sniff: --id 2: there is 1 connection\n");
 }
+
+/// What soft-RoCE sent again, in v1: where no IP identification tells a copy from that.
+#[test]
+fn what_is_sent_again_is_no_copy_in_v1_either() {
+    let folder = crate::captures::folder();
+    for capture in ["loss_burst_v6_b", "corrupt_b", "loss_write_b", "loss_read_a"] {
+        let fixture = format!("rxe/{capture}.pcap");
+        let v1 = folder.path().join(capture).display().to_string();
+        run(&["rewrite", "-q", &fixture, "--convert", "v1", "-o", &v1]).well();
+        let ids = |file: &str| -> Vec<String> {
+            let report = run(&["check", "--format", "json", "--fail-on", "never", file]).json();
+            let findings = report["findings"].as_array().unwrap();
+            findings.iter().map(|finding| finding["id"].to_string()).collect()
+        };
+        assert!(!ids(&v1).contains(&"\"duplicated-frames\"".to_owned()), "{capture}");
+        let again = |file: &str| -> u64 {
+            let report = run(&["connections", "--format", "json", file]).json();
+            let connections = report["connections"].as_array().unwrap();
+            let both = connections.iter().flat_map(|c| ["a_to_b", "b_to_a"].map(|way| &c[way]));
+            both.map(|way| way["retransmitted_packets"].as_u64().unwrap()).sum()
+        };
+        // The first NAK comes before v1 tells whose it is.
+        assert!(again(&fixture).abs_diff(again(&v1)) <= 1, "{capture}");
+    }
+}

@@ -216,7 +216,7 @@ impl Copies {
 /// Tells a frame from all others. The ICRC covers all that does not change on the way; what stands
 /// beside it is for captures without one.
 fn fingerprint(key: &FlowKey, seen: &Seen) -> (u32, u32) {
-    let id = u64::from(seen.ip_id.unwrap_or(0));
+    let id = u64::from(seen.ip_id.unwrap_or(0)) << 1 | u64::from(seen.icrc == IcrcState::Bad);
     let words = [u64::from(seen.mark) << 32 | u64::from(seen.psn.get()), id, key.digest()];
     let mixed = words.into_iter().fold(0u64, |mixed, word| {
         (mixed ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
@@ -258,13 +258,12 @@ fn original(
     repeat: Repeat,
 ) -> Option<(usize, Before)> {
     let within = |most: u64| repeat.list().find(|(_, before)| before.is_within(most));
-    if is_datagram(seen.service)
-        || seen.service == Service::Uc
-        || (seen.icrc == IcrcState::Bad && !seen.is_known_fault)
-    {
+    if is_datagram(seen.service) || seen.service == Service::Uc {
         return within(NEVER_AGAIN);
     }
     let is_cnp = seen.kind == Kind::Cnp;
+    // The ICRC of what was corrupted is that of all transmissions of the packet.
+    let is_corrupted = seen.icrc == IcrcState::Bad && !seen.is_known_fault;
     if seen.ip_id.is_some() && !is_cnp && this.ip_id_counts() {
         return repeat.list().next();
     }
@@ -276,7 +275,8 @@ fn original(
     if let Some(original) = repeat.list().find(|(_, before)| fits(*before)) {
         return Some(original);
     }
-    within(COPY).filter(|(_, before)| !is_cnp && is_uncalled(this, other, seen, *before))
+    let is_unlike = is_cnp || is_corrupted;
+    within(COPY).filter(|(_, before)| !is_unlike && is_uncalled(this, other, seen, *before))
 }
 
 /// Whether the packet goes on behind one that filled a gap right before.

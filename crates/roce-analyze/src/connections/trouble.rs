@@ -46,9 +46,10 @@ pub(super) struct Late {
 }
 
 impl Late {
-    /// Whether `seen` goes on where this ended, and this was the packet before, in frame `last`.
+    /// Whether `seen` goes on where this ended, or behind that, and this was the packet before, in
+    /// frame `last`.
     pub(super) fn is_right_before(&self, last: u64, seen: &Seen) -> bool {
-        self.seen.frame == last && self.seen.psn.add(self.span) == seen.psn
+        self.seen.frame == last && !seen.psn.is_before(self.seen.psn.add(self.span))
     }
 }
 
