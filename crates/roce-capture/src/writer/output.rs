@@ -5,10 +5,12 @@ use std::io::{self, Write};
 
 use crate::Error;
 
-/// How much is gathered before it is written, in bytes. Files take pieces of just this length: where
-/// one ends inside a page of the system's, that page is written twice, and all of it costs half as
-/// much again.
+/// How much is gathered before it is written, in bytes.
 const FULL: usize = 256 << 10;
+/// What a file is given at a time, in bytes. Where a piece ends inside a page of the system's, that
+/// page is written twice; for longer pieces the system looks for memory in one piece, which takes
+/// several times as long as the copy where memory is in small ones.
+const PIECE: usize = 64 << 10;
 
 /// Where bytes go.
 pub(super) enum Sink {
@@ -108,7 +110,11 @@ impl Output {
         self.check()?;
         let mut done = 0_usize;
         while let Some(rest) = self.pending.get(done..len).filter(|rest| !rest.is_empty()) {
-            match self.sink.write(rest) {
+            let piece = match &self.sink {
+                Sink::File(_) => rest.get(..PIECE).unwrap_or(rest),
+                Sink::Stream(_) => rest,
+            };
+            match self.sink.write(piece) {
                 Ok(0) => return self.fail(done, &io::ErrorKind::WriteZero.into()),
                 Ok(n) => done = done.saturating_add(n),
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
