@@ -28,6 +28,7 @@ mod target;
 #[allow(dead_code, reason = "the tests of roce-host use more of it")]
 mod test_tree;
 mod text;
+mod trace;
 mod usage;
 mod verdict;
 
