@@ -9,11 +9,16 @@ use super::seen::Seen;
 use super::trouble::{Head, OpenNak};
 use super::waiting::Pending;
 
+/// No timeout is as short, in nanoseconds: adapters and kernels take no less than some hundred
+/// microseconds.
+const SHORTEST_TIMEOUT: u64 = 50_000;
+
 /// A retransmission begins with `seen`; `was_lost` says that its original is missing at the
 /// capture, so that the place of the loss is known.
 pub(super) fn begin(this: &mut Direction, back: &mut Direction, seen: &Seen, was_lost: bool) {
     let psn = seen.psn;
     let arrived = this.arrived;
+    let is_busy = is_busy(this, back, seen);
     let trouble = this.trouble();
     trouble.tries = match trouble.tries {
         Some((last, tries)) if last == psn => Some((psn, tries.saturating_add(1))),
@@ -35,7 +40,7 @@ pub(super) fn begin(this: &mut Direction, back: &mut Direction, seen: &Seen, was
         if let (Some(since), Some(now)) = (since, seen.time) {
             trouble.rnr_stall = trouble.rnr_stall.saturating_add(now.saturating_sub(since));
         }
-    } else if nak.is_some() {
+    } else if nak.is_some() || is_busy {
         trouble.rounds_nak = trouble.rounds_nak.saturating_add(1);
         trouble.proofs.note(Event::RetransmittedOnNak, seen.frame);
     } else if was_answered_past(this, back, seen) {
@@ -46,6 +51,19 @@ pub(super) fn begin(this: &mut Direction, back: &mut Direction, seen: &Seen, was
     note_lost_head(this, seen, rnr.map(|(psn, _)| psn).or(nak));
     // What was asked for before comes again, in order, behind this request.
     resolve_response_holes(back, seen);
+}
+
+/// Whether the requester has sent something so shortly before that nothing can have timed out, and
+/// NAKs make it begin again: where they come one after another, as they do when packets overtake
+/// each other, not every one is followed by what it asks for.
+fn is_busy(this: &Direction, back: &Direction, seen: &Seen) -> bool {
+    let has_naks = back.trouble.as_ref().is_some_and(|t| t.naks.first().is_some_and(|n| *n > 0));
+    has_naks
+        && !seen.kind.has_data_response()
+        && this
+            .last_time
+            .zip(seen.time)
+            .is_some_and(|(last, now)| now.saturating_sub(last) < SHORTEST_TIMEOUT)
 }
 
 /// The NAK that asked for this: the one for this very PSN, else the newest that is not settled.
