@@ -85,6 +85,7 @@ impl Conn {
         let (this, other) = if dir == 0 { (a, b) } else { (b, a) };
         this.tick(seen.time, budget);
         if let Some(repeat) = seen.repeat
+            && repeat.is_any()
             && let Some(at) = take_copy(this, other, seen, repeat)
         {
             return Fit::Copy(at);

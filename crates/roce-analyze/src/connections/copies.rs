@@ -27,8 +27,8 @@ const NEVER_AGAIN: u64 = 100_000_000;
 const SENT: usize = 4;
 
 /// A frame that was captured before: its transmissions of which no copy was captured yet, the oldest
-/// first.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// first. There are none when it was not captured before.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Repeat([Option<Before>; SENT]);
 
 /// One time that a frame was captured.
@@ -46,6 +46,12 @@ impl Before {
 }
 
 impl Repeat {
+    /// Whether there is anything that the frame may be a copy of.
+    pub(super) const fn is_any(self) -> bool {
+        let Self([oldest, ..]) = self;
+        oldest.is_some()
+    }
+
     fn list(self) -> impl Iterator<Item = (usize, Before)> {
         let Self(list) = self;
         list.into_iter().enumerate().filter_map(|(at, before)| Some((at, before?)))
@@ -292,7 +298,8 @@ fn is_uncalled(this: &Direction, other: &Direction, seen: &Seen, before: Before)
     }
     if before.frame == this.first_frame {
         // Copies begin with the first frame; retransmissions seldom do.
-        let is_asked = |t: &Trouble| t.open_naks.iter().any(|nak| nak.psn == seen.psn);
+        // Where one asks for something before, that may be lost once more.
+        let is_asked = |t: &Trouble| t.open_naks.iter().any(|nak| !seen.psn.is_before(nak.psn));
         let has_gap = |t: &Trouble| t.response_holes.at(seen.psn).is_some();
         let goes_on = this.has(flag::IN_ROUND) && !seen.psn.is_before(this.round);
         return !goes_on

@@ -24,7 +24,8 @@ impl Tracker {
     /// The same where copies may come.
     fn flow_watched(&mut self, key: FlowKey, seen: &Seen) {
         let repeat = self.copies.compare(&key, seen);
-        let fit = self.packet_of(key, &Seen { repeat, ..*seen });
+        let told = Some(repeat.unwrap_or_default());
+        let fit = self.packet_of(key, &Seen { repeat: told, ..*seen });
         if repeat.is_some() {
             self.copies.settle(seen, if let Fit::Copy(at) = fit { Some(at) } else { None });
         }

@@ -375,7 +375,7 @@ fn was_not_late(this: &mut Direction, back: &mut Direction, late: &Late) {
 /// rule on this connection or nothing can have called for a retransmission.
 pub(super) fn is_copy(this: &Direction, other: &Direction, seen: &Seen, is_request: bool) -> bool {
     if seen.repeat.is_some() {
-        // It was looked at before.
+        // It was compared with more than a direction remembers.
         return false;
     }
     let Some(back) = this.same_frame(seen) else { return false };
