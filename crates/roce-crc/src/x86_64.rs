@@ -10,6 +10,8 @@ use core::arch::x86_64::{
     _mm_or_si128, _mm_set_epi64x, _mm_setzero_si128, _mm_slli_si128, _mm_srli_si128, _mm_xor_si128,
 };
 
+use zerocopy::transmute;
+
 use super::Mask;
 
 /// Whether this processor has what [`masked`] needs.
@@ -64,12 +66,7 @@ pub(super) fn masked(before: u32, bytes: &[u8], Mask(mask): &Mask) -> Option<u32
 #[inline]
 #[target_feature(enable = "pclmulqdq,sse4.1")]
 fn load(bytes: &[u8; 16]) -> __m128i {
-    let number = u128::from_le_bytes(*bytes).cast_signed();
-    #[allow(clippy::cast_possible_truncation, reason = "the lower half")]
-    let low = number as i64;
-    #[allow(clippy::cast_possible_truncation, reason = "the upper half")]
-    let high = (number >> 64) as i64;
-    _mm_set_epi64x(high, low)
+    transmute!(*bytes)
 }
 
 #[inline]
@@ -82,9 +79,9 @@ fn halves(bytes: &[u8; 32]) -> [__m128i; 2] {
 
 /// What lifts the lower and the upper half of 16 bytes over the next 16: the remainders of the
 /// powers 128 + 32 and 128 - 32 of x, one bit to the left.
-const OVER_16: (i64, i64) = (0x0001_7519_97d0, 0x0000_ccaa_009e);
+pub(super) const OVER_16: (i64, i64) = (0x0001_7519_97d0, 0x0000_ccaa_009e);
 /// Over the next 32: of 256 + 32 and 256 - 32.
-const OVER_32: (i64, i64) = (0x0000_f1da_05aa, 0x0001_5a54_6366);
+pub(super) const OVER_32: (i64, i64) = (0x0000_f1da_05aa, 0x0001_5a54_6366);
 /// Over 8: of 64.
 const LIFT: i64 = 0x0001_63cd_6124;
 /// The polynomial, and the quotient of the 64th power of x by it.
@@ -103,7 +100,7 @@ fn fold(folded: __m128i, over: (i64, i64), next: __m128i) -> __m128i {
 /// The remainder of 16 bytes: they become 12, then 8, then 4 by Barrett's two multiplications.
 #[inline]
 #[target_feature(enable = "pclmulqdq,sse4.1")]
-fn reduce(folded: __m128i) -> u32 {
+pub(super) fn reduce(folded: __m128i) -> u32 {
     let low_32 = |x| _mm_and_si128(x, _mm_set_epi64x(0, 0xffff_ffff));
     let (upper, barrett) = (_mm_set_epi64x(OVER_16.1, LIFT), _mm_set_epi64x(BARRETT.1, BARRETT.0));
     let lifted = _mm_clmulepi64_si128::<0x10>(folded, upper);
