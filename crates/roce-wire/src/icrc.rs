@@ -84,7 +84,8 @@ pub fn compute(cover: Cover<'_>, bth: &Bth, rest: &[u8]) -> Icrc {
 
 /// The right ICRC of a packet in its frame, from the BTH at `bth_at` to `end`, with its network
 /// headers right before it. The short way for packets as they come; `None` where there is none.
-#[inline]
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "a call would pass the headers through memory")]
 pub(crate) fn in_place(cover: Cover<'_>, frame: &[u8], bth_at: usize, end: usize) -> Option<Icrc> {
     let (mask, net_len) = match cover {
         Cover::Global(_) => (&GLOBAL, Grh::LEN),
@@ -92,7 +93,17 @@ pub(crate) fn in_place(cover: Cover<'_>, frame: &[u8], bth_at: usize, end: usize
         Cover::V2Ipv6(_, [], _) => (&V2_IPV6, size_of::<Datagram<Ipv6>>()),
         Cover::Local(_) | Cover::V2Ipv4(..) | Cover::V2Ipv6(..) => return None,
     };
-    let covered = frame.get(bth_at.checked_sub(net_len)?..end).filter(|all| all.len() <= LONG)?;
+    short(frame.get(bth_at.checked_sub(net_len)?..end)?, mask)
+}
+
+/// The right ICRC of a packet from its network header up to the ICRC; `None` where there is no short
+/// way.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "once for every frame of a capture")]
+pub(crate) fn short(covered: &[u8], mask: &Mask) -> Option<Icrc> {
+    if covered.len() > LONG {
+        return None;
+    }
     roce_crc::masked(AFTER_ONES, covered, mask).map(Icrc::new)
 }
 
@@ -104,11 +115,11 @@ static GLOBAL: Mask = {
     let net = mask_grh(transmute!([0u8; 40]));
     Mask::new::<52>(transmute!(Head { net, bth: BTH }))
 };
-static V2_IPV4: Mask = {
+pub(crate) static V2_IPV4: Mask = {
     let net = Datagram { net: mask_ipv4(transmute!([0u8; 20])), udp: UDP };
     Mask::new::<40>(transmute!(Head { net, bth: BTH }))
 };
-static V2_IPV6: Mask = {
+pub(crate) static V2_IPV6: Mask = {
     let net = Datagram { net: mask_ipv6(transmute!([0u8; 40])), udp: UDP };
     Mask::new::<60>(transmute!(Head { net, bth: BTH }))
 };

@@ -84,7 +84,7 @@ pub use ecn::Ecn;
 pub use field::{Field, Fields, Value};
 pub use frame::{
     Addr, Carrier, Content, Frame, IcrcState, Layer, Link, MAX_LAYERS, Net, NoBth, Oddities, Other,
-    Ports, Reject, Tunnels, Version,
+    Plain, PlainNet, PlainUse, Ports, Reject, Sound, Tunnels, Version, plain,
 };
 pub use header::{AnyHeader, Header, TooShort};
 pub use icrc::Icrc;

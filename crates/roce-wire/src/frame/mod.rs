@@ -1,10 +1,10 @@
 //! One frame as a capture holds it: the layers, what they carry, and what stands behind it.
 
-mod fast;
 mod judge;
 mod layers;
 mod link;
 mod net;
+mod plain;
 mod sets;
 mod walk;
 mod walk_net;
@@ -16,11 +16,13 @@ pub use judge::Reject;
 pub use layers::{Layer, MAX_LAYERS};
 pub use link::{Link, Ports};
 pub use net::{Addr, Carrier, Net, Version};
+pub use plain::{Plain, PlainNet, PlainUse, Sound, plain};
 pub use sets::{Oddities, Tunnels};
 
 use crate::header::{TooShort, put};
 use crate::{Bth, EtherType, Header, Icrc, Packet, Pause, Pfc, VlanTag, icrc};
 use layers::Layers;
+use plain::MakeFrame;
 use walk::Walk;
 
 /// A frame, laid over its bytes.
@@ -103,12 +105,10 @@ impl<'a> Frame<'a> {
     )]
     #[must_use]
     pub fn parse(link: Link, bytes: &'a [u8], wire_len: usize, ports: &Ports) -> Self {
-        if link == Link::Ethernet
-            && let Some(frame) = fast::plain(bytes, wire_len, ports)
-        {
-            return frame;
+        match plain(link, bytes, wire_len, ports, MakeFrame { ports }) {
+            Some(frame) => frame,
+            None => Self::walk(link, bytes, wire_len, ports),
         }
-        Self::walk(link, bytes, wire_len, ports)
     }
 
     /// The long way, which takes any frame.
@@ -206,6 +206,8 @@ impl<'a> Frame<'a> {
     }
 
     /// Checks the ICRC of the packet; `None` when the frame carries none.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a call would put the frame into memory")]
     #[must_use]
     pub fn icrc_state(&self) -> Option<IcrcState> {
         match &self.content {
@@ -223,7 +225,8 @@ impl<'a> Frame<'a> {
         Some(self.icrc_of(net, packet))
     }
 
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a call would put the frame into memory")]
     fn packet_icrc_state(&self, net: &Net<'_>, packet: &Packet<'_>) -> IcrcState {
         match packet.icrc {
             Some(icrc) if self.icrc_of(net, packet) == *icrc => IcrcState::Ok,
@@ -234,7 +237,8 @@ impl<'a> Frame<'a> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a call would put the frame into memory")]
     fn icrc_of(&self, net: &Net<'_>, packet: &Packet<'_>) -> Icrc {
         let cover = net.cover();
         let end = self.content_at.saturating_add(Bth::LEN).saturating_add(packet.after_bth().len());

@@ -60,14 +60,32 @@ impl<'a> Packet<'a> {
         reason = "a call would copy the packet, which costs as much as parsing it"
     )]
     pub fn parse(bytes: &'a [u8], wire_len: usize) -> Result<Self, TooShort> {
-        let bytes = bytes.get(..wire_len).unwrap_or(bytes);
-        let (bth, after_bth) = Bth::parse(bytes)?;
+        let (bth, behind) = Bth::parse(bytes.get(..wire_len).unwrap_or(bytes))?;
+        Self::behind(bth, behind, wire_len).ok_or(TooShort {
+            header: Bth::NAME,
+            offset: 0,
+            needed: Bth::LEN,
+            had: wire_len,
+        })
+    }
+
+    /// The same with the bytes behind the BTH; `None` when there is no room for a BTH in
+    /// `wire_len`.
+    #[inline(always)]
+    #[allow(
+        clippy::inline_always,
+        reason = "a call would copy the packet, which costs as much as parsing it"
+    )]
+    pub(crate) fn behind(bth: &'a Bth, behind: &'a [u8], wire_len: usize) -> Option<Self> {
+        let after_bth_len = wire_len.checked_sub(Bth::LEN)?;
+        let after_bth = behind.get(..after_bth_len).unwrap_or(behind);
         let (ext, rest) = match bth.opcode.info() {
             Some(info) => Extended::parse(info.headers, after_bth),
             None => (Extended::default(), after_bth),
         };
-        let header_len = bytes.len().saturating_sub(rest.len());
-        let body = Body::parse(rest, bytes.len() < wire_len, bth.pad_count());
+        let ext_len = after_bth.len().saturating_sub(rest.len());
+        let header_len = ext_len.saturating_add(Bth::LEN);
+        let body = Body::parse(rest, after_bth.len() < after_bth_len, bth.pad_count());
         let after_bth = match (body.icrc, after_bth.split_last_chunk::<4>()) {
             (Some(_), Some((covered, _))) => covered,
             _ => after_bth,
@@ -75,7 +93,7 @@ impl<'a> Packet<'a> {
         let Extended { rdeth, deth, xrceth, feth, reth, atomic_eth, aeth, .. } = ext;
         let Extended { atomic_ack_eth, imm_dt, ieth, .. } = ext;
         let Body { payload, pad, icrc } = body;
-        Ok(Self {
+        Some(Self {
             bth,
             rdeth,
             deth,
@@ -158,6 +176,8 @@ impl<'a> Packet<'a> {
 
     /// The length of the payload by the packet's own account, in bytes, cut off or not. Headers
     /// that the opcode calls for are none of it, even where the capture ends inside them.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a call would put the packet into memory")]
     #[must_use]
     pub fn payload_wire_len(&self) -> usize {
         let wanted = self.bth.opcode.info().map_or(0, |info| usize::from(info.headers_len));
@@ -174,6 +194,8 @@ impl<'a> Packet<'a> {
     }
 
     /// Whether the capture holds less than the packet had.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a call would put the packet into memory")]
     #[must_use]
     pub fn is_cut(&self) -> bool {
         let icrc = if self.icrc.is_some() { Icrc::LEN } else { 0 };
