@@ -44,8 +44,8 @@ mod writer;
 pub use bpf::Filter;
 pub use error::Error;
 pub use file::{
-    Block, Compression, Container, Damage, DamageKind, Envelope, FileReader, Format, MAX_RECORD,
-    Part, Resolution,
+    Block, Chunk, Compression, Container, Damage, DamageKind, Envelope, FileReader, Format,
+    MAX_RECORD, Part, Resolution,
 };
 pub use filter::{roce_filter, roce_filter_on};
 pub use frame::Frame;

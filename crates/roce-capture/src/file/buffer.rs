@@ -19,15 +19,26 @@ pub(super) struct Buffer {
     /// `bytes[start..end]` is read and not yet taken.
     start: usize,
     end: usize,
-    /// Where `start` stands in the stream.
-    offset: u64,
+    /// Where `bytes` begins in the stream.
+    base: u64,
     ended: bool,
+    hold: Hold,
+}
+
+/// Whether what is in the buffer may move to make room for more.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hold {
+    Free,
+    /// It may not.
+    Held,
+    /// It may not, and more was asked for.
+    Exhausted,
 }
 
 impl Buffer {
     pub(super) fn new(source: Box<dyn Read + Send>) -> Self {
         let bytes = vec![0; CAPACITY];
-        Self { source, bytes, start: 0, end: 0, offset: 0, ended: false }
+        Self { source, bytes, start: 0, end: 0, base: 0, ended: false, hold: Hold::Free }
     }
 
     /// What is read and not yet taken.
@@ -38,22 +49,60 @@ impl Buffer {
 
     /// Where [`Self::available`] starts in the (uncompressed) stream.
     pub(super) const fn offset(&self) -> u64 {
-        self.offset
+        self.base.saturating_add(self.start as u64)
     }
 
     /// Sees to it that at least `needed` bytes are available; false when the stream ends first.
     /// Waits for no more than that, so that a live pipe is read as it comes.
     #[inline]
     pub(super) fn fill(&mut self, needed: usize) -> io::Result<bool> {
-        if self.end.saturating_sub(self.start) >= needed {
+        if self.available().len() >= needed {
             return Ok(true);
         }
         self.refill(needed)
     }
 
+    /// From now on nothing in the buffer moves: asking for more than there is fails.
+    pub(super) const fn hold(&mut self) {
+        self.hold = Hold::Held;
+    }
+
+    /// The buffer may be read into again.
+    pub(super) const fn release(&mut self) {
+        self.hold = Hold::Free;
+    }
+
+    /// Whether more was asked for while it was held.
+    pub(super) const fn is_exhausted(&self) -> bool {
+        matches!(self.hold, Hold::Exhausted)
+    }
+
+    /// Where in the buffer the next byte to be taken stands.
+    pub(super) const fn position(&self) -> usize {
+        self.start
+    }
+
+    /// Gives the bytes away, and goes on in others with what is not yet taken.
+    pub(super) fn exchange(&mut self, others: &mut Vec<u8>) {
+        let rest = self.bytes.get(self.start..self.end).unwrap_or_default();
+        if others.len() < rest.len().max(CAPACITY) {
+            others.resize(rest.len().max(CAPACITY), 0);
+        }
+        if let Some(front) = others.get_mut(..rest.len()) {
+            front.copy_from_slice(rest);
+        }
+        (self.base, self.start, self.end) = (self.offset(), 0, rest.len());
+        core::mem::swap(&mut self.bytes, others);
+    }
+
     #[cold]
     fn refill(&mut self, needed: usize) -> io::Result<bool> {
+        if self.hold != Hold::Free {
+            self.hold = Hold::Exhausted;
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
         self.bytes.copy_within(self.start..self.end, 0);
+        self.base = self.offset();
         self.end = self.end.saturating_sub(self.start);
         self.start = 0;
         while self.end < needed {
@@ -79,11 +128,17 @@ impl Buffer {
     /// Takes the next `n` bytes, which [`Self::fill`] has seen to.
     #[inline]
     pub(super) fn take(&mut self, n: usize) -> &[u8] {
-        let from = self.start;
-        self.start = self.start.saturating_add(n).min(self.end);
-        let taken = self.start.saturating_sub(from);
-        self.offset = self.offset.saturating_add(taken as u64);
-        self.bytes.get(from..self.start).unwrap_or_default()
+        self.take_part(n, 0, n)
+    }
+
+    /// The same; returns only `len` bytes of them, `skip` bytes from their start.
+    #[inline]
+    pub(super) fn take_part(&mut self, n: usize, skip: usize, len: usize) -> &[u8] {
+        // Nothing can wrap that would not be out of the buffer anyway: a record has 16 MiB at most.
+        let from = self.start.wrapping_add(skip);
+        self.start = self.start.wrapping_add(n).min(self.end);
+        let to = from.wrapping_add(len).min(self.start);
+        self.bytes.get(from..to).unwrap_or_default()
     }
 
     /// What was taken last, as far back as it is still there; all of it before the next [`Self::fill`].

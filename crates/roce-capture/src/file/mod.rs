@@ -2,6 +2,7 @@
 
 mod buffer;
 mod byte_order;
+mod chunk;
 mod compress;
 mod damage;
 mod detect;
@@ -22,6 +23,7 @@ use buffer::Buffer;
 use damage::Stop;
 
 pub(crate) use byte_order::ByteOrder;
+pub use chunk::Chunk;
 pub use damage::{Damage, DamageKind};
 pub use format::{Compression, Container, Format, Resolution};
 pub(crate) use part::Form;
@@ -143,7 +145,11 @@ impl FileReader {
             return Ok(None);
         }
         let next = match &mut self.decoder {
-            Decoder::Pcap(pcap) => pcap.next(&mut self.buffer),
+            // Delivered at once, the record need not pass through memory.
+            Decoder::Pcap(pcap) => match pcap.next(&mut self.buffer) {
+                Ok(Some(record)) => return Ok(Some(self.deliver(&record))),
+                other => other,
+            },
             Decoder::Pcapng(pcapng) => pcapng.next(&mut self.buffer),
             Decoder::Erf => erf::next(&mut self.buffer),
         };
@@ -159,16 +165,25 @@ impl FileReader {
 
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "a call would pass the record through memory twice")]
+    fn next_record(&mut self) -> Result<Option<Record>, Stop> {
+        match &mut self.decoder {
+            Decoder::Pcap(pcap) => pcap.next(&mut self.buffer),
+            Decoder::Pcapng(pcapng) => pcapng.next(&mut self.buffer),
+            Decoder::Erf => erf::next(&mut self.buffer),
+        }
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a call would pass the record through memory twice")]
     fn deliver(&mut self, record: &Record) -> Frame<'_> {
-        self.number = self.number.saturating_add(1);
-        let bytes = self.buffer.take(record.total);
-        let end = record.head.saturating_add(record.captured);
+        self.number = self.number.wrapping_add(1);
+        let data = self.buffer.take_part(record.total, record.head, record.captured);
         Frame {
             number: self.number,
             time_ns: record.time_ns,
             link_type: record.link_type,
             wire_len: record.wire_len,
-            data: bytes.get(record.head..end).unwrap_or_default(),
+            data,
             interface: record.interface,
         }
     }

@@ -120,35 +120,57 @@ impl Pcap {
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "a call would pass the record through memory twice")]
     pub(super) fn next(&self, buffer: &mut Buffer) -> Result<Option<Record>, Stop> {
+        // Nearly always it is in the buffer already.
+        let available = buffer.available();
+        if let Ok((header, _)) = RecordHeader::ref_from_prefix(available) {
+            let record = self.record(header)?;
+            if record.total <= available.len() {
+                return Ok(Some(record));
+            }
+        }
+        self.fetch(buffer)
+    }
+
+    /// The same where the buffer holds less than a record.
+    #[cold]
+    fn fetch(&self, buffer: &mut Buffer) -> Result<Option<Record>, Stop> {
         if !buffer.fill(self.head)? {
             return at_end(buffer, self.head);
         }
         let Ok((header, _)) = RecordHeader::ref_from_prefix(buffer.available()) else {
             return at_end(buffer, self.head);
         };
+        let record = self.record(header)?;
+        if !buffer.fill(record.total)? {
+            return at_end(buffer, record.total);
+        }
+        Ok(Some(record))
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a call would pass the record through memory")]
+    fn record(&self, header: &RecordHeader) -> Result<Record, Stop> {
         let (mut captured, mut wire) =
             (self.order.u32(header.captured), self.order.u32(header.wire));
         if self.swapped_lengths && captured > wire {
             (captured, wire) = (wire, captured);
         }
-        let time_ns = self.time_ns(self.order.u32(header.seconds), self.order.u32(header.fraction));
         if captured > self.limit {
             return Err(DamageKind::RecordLength { length: captured, limit: self.limit }.into());
         }
-        let total = self.head.saturating_add(size(captured));
-        if !buffer.fill(total)? {
-            return at_end(buffer, total);
-        }
-        Ok(Some(Record {
-            time_ns: Some(time_ns),
+        let captured_len = size(captured);
+        Ok(Record {
+            time_ns: Some(
+                self.time_ns(self.order.u32(header.seconds), self.order.u32(header.fraction)),
+            ),
             link_type: self.link_type,
             interface: 0,
             // Some tools write a wire length that is less than what they captured.
             wire_len: wire.max(captured),
             head: self.head,
-            captured: size(captured),
-            total,
-        }))
+            captured: captured_len,
+            total: self.head.wrapping_add(captured_len),
+        })
     }
 
     #[inline]

@@ -5,7 +5,7 @@ use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use roce_capture::{Damage, Error, FileReader, LinkType};
+use roce_capture::{Chunk, Damage, Error, FileReader, Frame, LinkType};
 
 /// What was written, for who looks at it afterwards.
 #[derive(Clone, Default)]
@@ -44,7 +44,7 @@ pub(crate) struct Owned {
 }
 
 /// Everything a file gives.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Trace {
     pub(crate) frames: Vec<Owned>,
     pub(crate) damage: Option<Damage>,
@@ -55,20 +55,36 @@ pub(crate) fn open(bytes: &[u8]) -> Result<FileReader, Error> {
 }
 
 pub(crate) fn read(bytes: &[u8]) -> Trace {
-    drain(open(bytes).unwrap())
+    let trace = drain(open(bytes).unwrap());
+    // However much comes at once, many at a time are the same.
+    for at_once in [usize::MAX, 7, 1000] {
+        let drip = Drip(Cursor::new(bytes.to_vec()), at_once);
+        let reader = FileReader::from_read("test".to_owned(), Box::new(drip)).unwrap();
+        assert_eq!(drain_chunks(reader), trace);
+    }
+    trace
+}
+
+fn drain_chunks(mut reader: FileReader) -> Trace {
+    let (mut frames, mut chunk) = (Vec::new(), Chunk::default());
+    while reader.fill_chunk(&mut chunk).unwrap() {
+        assert!(!chunk.is_empty());
+        frames.extend(chunk.frames().map(owned));
+        assert_eq!(chunk.frame(chunk.len() - 1).map(owned).as_ref(), frames.last());
+    }
+    assert!(!reader.fill_chunk(&mut chunk).unwrap(), "the end stays the end");
+    Trace { frames, damage: reader.damaged().cloned() }
+}
+
+fn owned(frame: Frame<'_>) -> Owned {
+    let Frame { number, time_ns, link_type, wire_len, data, interface } = frame;
+    Owned { number, time_ns, link_type, wire_len, data: data.to_vec(), interface }
 }
 
 pub(crate) fn drain(mut reader: FileReader) -> Trace {
     let mut frames = Vec::new();
     while let Some(frame) = reader.next_frame().unwrap() {
-        frames.push(Owned {
-            number: frame.number,
-            time_ns: frame.time_ns,
-            link_type: frame.link_type,
-            wire_len: frame.wire_len,
-            data: frame.data.to_vec(),
-            interface: frame.interface,
-        });
+        frames.push(owned(frame));
     }
     assert!(reader.next_frame().unwrap().is_none(), "the end stays the end");
     Trace { frames, damage: reader.damaged().cloned() }
