@@ -1,10 +1,10 @@
 //! Two directions side by side: what arrives on one is held to what went the other way.
 
-use roce_wire::{Ecn, IcrcState, NakCode, Service};
+use roce_wire::{IcrcState, NakCode, Service};
 
 use super::answers::answer;
 use super::cm::Exchange;
-use super::copies::take_copy;
+use super::copies::{Repeat, take_copy};
 use super::direction::{Direction, flag};
 use super::key::{FlowKey, is_datagram};
 use super::pmtu::Pmtu;
@@ -67,29 +67,47 @@ impl Conn {
         if self.is_paired() || seen.icrc == IcrcState::Bad {
             return false;
         }
+        let is_answer = matches!(seen.kind, Kind::Ack | Kind::AtomicAck | Kind::ReadResponse);
+        if !is_answer && self.dirs.iter().any(|dir| dir.packets > 0) {
+            return false;
+        }
         let packets = self.packets();
-        packets == 0
-            || (matches!(seen.kind, Kind::Ack | Kind::AtomicAck | Kind::ReadResponse)
-                && (packets < 16 || packets.is_power_of_two()))
+        packets < 16 || packets.is_power_of_two()
     }
 
     pub(super) fn packets(&self) -> u64 {
         self.dirs.iter().fold(0, |sum, dir| sum.saturating_add(dir.packets))
     }
 
+    /// The same as [`Self::observe`], out of the way of most packets; `repeat` is what is known of
+    /// the frame having been captured before.
+    #[cold]
+    pub(super) fn observe_out_of_line(
+        &mut self,
+        dir: usize,
+        (seen, repeat): (&Seen, Option<Repeat>),
+        budget: &mut Budget,
+    ) -> Fit {
+        let [a, b] = &mut self.dirs;
+        let (this, other) = if dir == 0 { (a, b) } else { (b, a) };
+        if let Some(repeat) = repeat.filter(|repeat| repeat.is_any()) {
+            this.tick(seen.time, budget);
+            if let Some(at) = take_copy(this, other, seen, repeat) {
+                self.is_recent = true;
+                return Fit::Copy(at);
+            }
+        }
+        self.observe(dir, seen, budget)
+    }
+
     /// A packet on direction `dir`. When it begins a new connection nothing is counted.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "once for every packet, in one place")]
     pub(super) fn observe(&mut self, dir: usize, seen: &Seen, budget: &mut Budget) -> Fit {
         self.is_recent = true;
         let [a, b] = &mut self.dirs;
         let (this, other) = if dir == 0 { (a, b) } else { (b, a) };
         this.tick(seen.time, budget);
-        if let Some(repeat) = seen.repeat
-            && repeat.is_any()
-            && let Some(at) = take_copy(this, other, seen, repeat)
-        {
-            return Fit::Copy(at);
-        }
         // A sender whose ICRC is never right is not corrupted on the way.
         let is_habit =
             seen.is_accepted_fault || (seen.is_known_fault && !this.has(flag::GOOD_ICRC));
@@ -180,15 +198,13 @@ impl Direction {
             && distance > super::requests::WINDOW.unsigned_abs()
     }
 
-    /// Notes congestion on the way of a packet that is counted.
-    #[inline]
+    /// Notes congestion on the way of a packet that is counted, and marked.
+    #[cold]
     pub(super) fn note_congestion(&mut self, seen: &Seen) {
-        if seen.ecn() == Some(Ecn::Ce) {
-            let trouble = self.trouble();
-            trouble.proofs.note(Event::Ce, seen.frame);
-            if seen.is_data() && trouble.ce_since.is_none() {
-                trouble.ce_since = seen.time;
-            }
+        let trouble = self.trouble();
+        trouble.proofs.note(Event::Ce, seen.frame);
+        if seen.is_data() && trouble.ce_since.is_none() {
+            trouble.ce_since = seen.time;
         }
     }
 }

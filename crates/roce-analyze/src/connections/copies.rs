@@ -171,7 +171,7 @@ impl Copies {
 
     /// Something new begins with this frame: from now on frames are compared for a while.
     pub(super) fn begin(&mut self, key: &FlowKey, seen: &Seen) -> Option<Repeat> {
-        self.watch(seen.frame, if self.sets.is_empty() { LONG } else { SHORT });
+        self.watch(seen.frame, SHORT);
         self.compare(key, seen)
     }
 

@@ -217,9 +217,10 @@ impl Direction {
             self.first_frame = seen.frame;
             self.first_time = seen.time;
         }
-        self.packets = self.packets.saturating_add(1);
-        self.bytes = self.bytes.saturating_add(u64::from(seen.wire_len));
-        self.payload = self.payload.saturating_add(u64::from(seen.payload));
+        // None of them can wrap: it would take 2^32 packets of 4 GiB.
+        self.packets = self.packets.wrapping_add(1);
+        self.bytes = self.bytes.wrapping_add(u64::from(seen.wire_len));
+        self.payload = self.payload.wrapping_add(u64::from(seen.payload));
         self.last_frame = seen.frame;
     }
 
@@ -233,17 +234,26 @@ impl Direction {
             self.follow_ip_id(id, seen);
         }
         if let Some(time) = seen.time {
-            if let Some(last) = self.last_time {
-                let idle = time.saturating_sub(last);
-                self.max_idle = self.max_idle.max(idle);
-                if idle >= IDLE_GAP {
-                    self.course.idle_gaps = self.course.idle_gaps.saturating_add(1);
+            match self.last_time {
+                Some(last) if time > last => {
+                    self.count_idle(time.saturating_sub(last));
+                    self.last_time = Some(time);
                 }
+                Some(_) => {}
+                None => self.last_time = Some(time),
             }
-            self.last_time = self.last_time.max(Some(time));
         }
         self.count_marks(seen);
-        self.note_congestion(seen);
+    }
+
+    #[inline]
+    fn count_idle(&mut self, idle: u64) {
+        if idle > self.max_idle {
+            self.max_idle = idle;
+        }
+        if idle >= IDLE_GAP {
+            self.course.idle_gaps = self.course.idle_gaps.saturating_add(1);
+        }
     }
 
     #[inline]
@@ -271,15 +281,20 @@ impl Direction {
                 if let Some(count) = self.ecn.get_mut(usize::from(ecn.bits())) {
                     *count = count.saturating_add(1);
                 }
+                if ecn == Ecn::Ce {
+                    self.note_congestion(seen);
+                }
             } else if seen.kind == Kind::Cnp {
                 *cnps |= bit;
                 if ecn == Ecn::Ce {
                     let trouble = self.trouble();
                     trouble.ecn_ce_cnps = trouble.ecn_ce_cnps.saturating_add(1);
+                    self.note_congestion(seen);
                 }
             } else if ecn == Ecn::Ce {
                 let trouble = self.trouble();
                 trouble.ecn_ce_acks = trouble.ecn_ce_acks.saturating_add(1);
+                self.note_congestion(seen);
             }
         }
         if let Some(pcp) = seen.pcp {
@@ -295,6 +310,10 @@ impl Direction {
     #[inline]
     fn count_port(&mut self, port: u16) {
         let known = usize::from(self.ports_len);
+        // Nearly always it is the first.
+        if known > 0 && self.ports.first() == Some(&port) {
+            return;
+        }
         if self.ports.iter().take(known).any(|p| *p == port) {
             return;
         }
@@ -329,8 +348,13 @@ impl Direction {
     }
 
     /// How many frames back the same frame was captured, 0 for right before.
+    #[inline]
     pub(super) fn same_frame(&self, seen: &Seen) -> Option<usize> {
         let wanted = fingerprint(seen);
+        // Nearly always it is none of them, which is told by one look at all.
+        if self.recent.iter().fold(true, |none, known| none & (*known != wanted)) {
+            return None;
+        }
         (0..RECENT).find(|back| {
             let at = usize::from(self.recent_at).wrapping_sub(1).wrapping_sub(*back) % RECENT;
             self.recent.get(at) == Some(&wanted)

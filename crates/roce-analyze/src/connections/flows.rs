@@ -2,6 +2,7 @@
 
 use roce_wire::IcrcState;
 
+use super::copies::Repeat;
 use super::direction::flag;
 use super::key::FlowKey;
 use super::report::LearnedFrom;
@@ -11,50 +12,69 @@ use super::table::At;
 use super::tracker::Tracker;
 
 impl Tracker {
-    /// A packet of a connection.
-    #[inline]
-    pub(super) fn flow(&mut self, key: FlowKey, seen: &Seen) {
+    /// A packet of a connection, and its place where that is known.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "once for every packet, in one place")]
+    pub(super) fn flow(&mut self, key: &FlowKey, seen: &Seen, at: Option<At>) {
         if self.copies.are_watched(seen.frame) {
-            self.flow_watched(key, seen);
-        } else {
-            self.packet_of(key, seen);
+            return self.flow_out_of_line(key, seen);
+        }
+        self.totals.count_marks(seen);
+        let conn = at.and_then(|at| Some((at, self.table.get_mut(at.slot())?)));
+        match conn {
+            Some((at, conn)) if !conn.must_pair(seen) => {
+                let fit = conn.observe(at.dir(), seen, &mut self.budget);
+                self.totals.count_connection_packet();
+                if fit != Fit::Yes {
+                    self.unfit(at, fit, seen);
+                }
+            }
+            _ => _ = self.begin(key, seen, None),
         }
     }
 
-    /// The same where copies may come.
-    fn flow_watched(&mut self, key: FlowKey, seen: &Seen) {
-        let repeat = self.copies.compare(&key, seen);
-        let told = Some(repeat.unwrap_or_default());
-        let fit = self.packet_of(key, &Seen { repeat: told, ..*seen });
+    /// The same, out of the way of most packets: where copies may come, and frames that are not
+    /// plain.
+    #[cold]
+    pub(super) fn flow_out_of_line(&mut self, key: &FlowKey, seen: &Seen) {
+        self.totals.count_marks(seen);
+        if !self.copies.are_watched(seen.frame) {
+            self.begin(key, seen, None);
+            return;
+        }
+        let repeat = self.copies.compare(key, seen);
+        let fit = self.begin(key, &Seen { is_compared: true, ..*seen }, repeat);
         if repeat.is_some() {
             self.copies.settle(seen, if let Fit::Copy(at) = fit { Some(at) } else { None });
         }
     }
 
-    #[inline]
-    fn packet_of(&mut self, key: FlowKey, seen: &Seen) -> Fit {
-        let at = match self.table.find(&key) {
+    /// A packet of a flow that is new, or may be paired now.
+    fn begin(&mut self, key: &FlowKey, seen: &Seen, repeat: Option<Repeat>) -> Fit {
+        let at = match self.table.find(key) {
             Some(at) => at,
-            None => match self.new_flow(key, seen) {
+            None => match self.new_flow(*key, seen) {
                 Some(at) => at,
                 None => return Fit::Yes,
             },
         };
+        let is_single = self.table.get(at.slot()).is_some_and(|conn| conn.must_pair(seen));
+        let at = if is_single { self.try_to_pair(at, seen) } else { at };
         let Some(conn) = self.table.get_mut(at.slot()) else { return Fit::Yes };
-        let fit = if conn.must_pair(seen) {
-            let at = self.try_to_pair(at, seen);
-            let conn = self.table.get_mut(at.slot());
-            (at, conn.map_or(Fit::Yes, |conn| conn.observe(at.dir(), seen, &mut self.budget)))
-        } else {
-            (at, conn.observe(at.dir(), seen, &mut self.budget))
-        };
-        self.totals.connection_packets = self.totals.connection_packets.saturating_add(1);
+        let fit = conn.observe_out_of_line(at.dir(), (seen, repeat), &mut self.budget);
+        self.totals.count_connection_packet();
+        self.unfit(at, fit, seen);
+        fit
+    }
+
+    /// A packet that is more than the next one of its connection.
+    #[cold]
+    fn unfit(&mut self, at: At, fit: Fit, seen: &Seen) {
         match fit {
-            (_, Fit::Yes | Fit::Copy(_)) => {}
-            (_, Fit::Again) => self.copies.suspect(seen.frame),
-            (at, Fit::Anew) => self.begin_anew(at, seen),
+            Fit::Yes | Fit::Copy(_) => {}
+            Fit::Again => self.copies.suspect(seen.frame),
+            Fit::Anew => self.begin_anew(at, seen),
         }
-        fit.1
     }
 
     /// A flow of which nothing was seen before.
@@ -156,7 +176,7 @@ impl Tracker {
         self.make_room();
         let mut conn = self.new_conn(keys, service);
         conn.pairing = pairing;
-        conn.observe(at.dir(), seen, &mut self.budget);
+        conn.observe_out_of_line(at.dir(), (seen, None), &mut self.budget);
         let slot = self.table.add(conn);
         if let (Some(slot), Some(key), None) = (slot, keys[0], keys[1]) {
             self.unpaired.add(key.hosts(), slot);

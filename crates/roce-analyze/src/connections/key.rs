@@ -4,7 +4,7 @@ use core::hash::{Hash, Hasher};
 use core::net::{IpAddr, Ipv6Addr};
 use core::num::NonZeroU64;
 
-use roce_wire::{Addr, Carrier, Frame, Layer, Net, Packet, Service, VlanTag};
+use roce_wire::{Addr, Carrier, Frame, Layer, Net, Packet, Plain, PlainNet, Service, VlanTag};
 
 /// A flow: everything that goes one way between two queue pairs. It is a directed key; the
 /// undirected one is [`HostPair`].
@@ -77,24 +77,15 @@ impl Via {
     }
 }
 
-/// The upper bits of an IPv4 address that is mapped into IPv6 (RFC 4291 2.5.5.2).
-const MAPPED_IPV4: u128 = 0xffff << 32;
-
 impl Hash for FlowKey {
     /// As few words as hold all of it: it is hashed for every packet.
     #[inline(always)]
     fn hash<H: Hasher>(&self, state: &mut H) {
         let Self { src, dst, via: Via(via), dest_qp, src_qp } = *self;
-        let ipv4 = |ip: u128| u32::try_from(ip ^ MAPPED_IPV4);
-        if let (Ok(src), Ok(dst)) = (ipv4(src), ipv4(dst)) {
-            state.write_u32(src);
-            state.write_u32(dst);
-        } else {
-            state.write_u128(src);
-            state.write_u128(dst);
-        }
-        state.write_u64(u64::from(dest_qp) | u64::from(src_qp) << 32);
-        state.write_u64(via.get());
+        let qps = u64::from(dest_qp) | u64::from(src_qp) << 32;
+        state.write_u128(src);
+        state.write_u128(dst);
+        state.write_u128(u128::from(qps) << 64 | u128::from(via.get()));
     }
 }
 
@@ -123,6 +114,16 @@ impl FlowKey {
         #[allow(clippy::cast_possible_truncation, reason = "both halves are taken")]
         let hosts = (hosts >> 64) as u64 ^ hosts as u64;
         hosts ^ via.get().rotate_left(23) ^ (dest_qp as u64) << 40 ^ (src_qp as u64) << 8
+    }
+
+    /// The key of a packet in a plain frame, and the source queue pair if it names one.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "once for every frame of a capture")]
+    pub(super) fn of_plain<N: PlainNet>(plain: &Plain<'_, N>, src_qp: u32) -> Self {
+        let (src, dst) = plain.net.ends();
+        let vlan = plain.vlans.last().map(VlanTag::vlan);
+        let via = Via::new(N::CARRIER, vlan, None);
+        Self { src, dst, via, dest_qp: plain.bth.dest_qp().get(), src_qp }
     }
 
     /// The same hosts and way, to another queue pair.

@@ -31,7 +31,8 @@ pub(super) fn follow_message(this: &mut Direction, seen: &Seen, contiguous: bool
 }
 
 /// Counts what is seen for the first time.
-#[inline]
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "once for every packet")]
 pub(super) fn account(this: &mut Direction, seen: &Seen, span: u32, is_repeated: bool) {
     this.goodput = this.goodput.saturating_add(u64::from(seen.payload));
     let (slot, bytes) = match seen.kind {
@@ -57,7 +58,8 @@ pub(super) fn account(this: &mut Direction, seen: &Seen, span: u32, is_repeated:
     }
 }
 
-#[inline]
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "once for every packet")]
 fn open_message(
     this: &mut Direction,
     seen: &Seen,

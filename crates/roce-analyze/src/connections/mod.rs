@@ -46,6 +46,7 @@ mod requests;
 mod rounds;
 mod seen;
 mod series;
+mod sighting;
 mod table;
 mod timing;
 mod totals;
@@ -63,6 +64,7 @@ pub use report::{
     LearnedFrom, Loss, MessageBytes, Messages, Naks, Outcome, OverTime, Owner, Percentiles, Proof,
     Rejection, Report, Retransmissions, Totals,
 };
+pub use sighting::{Sight, Sighting};
 pub use totals::{BadIcrc, PfcPriority};
 pub use tracker::{Config, Tracker};
 pub use upper::Upper;

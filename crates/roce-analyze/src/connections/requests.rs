@@ -216,7 +216,8 @@ fn note_gap(this: &mut Direction, seen: &Seen, gap: u32) {
 }
 
 /// Notes which answers are to come. `arrives` is whether the responder would take the packet.
-#[inline]
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "once for every packet")]
 fn expect_answer(this: &mut Direction, seen: &Seen, span: u32, arrives: bool, is_repeat: bool) {
     if seen.service == Service::Uc {
         return;
@@ -374,7 +375,7 @@ fn was_not_late(this: &mut Direction, back: &mut Direction, late: &Late) {
 /// the same twice; elsewhere only what follows soon is a copy, and at once unless copies are the
 /// rule on this connection or nothing can have called for a retransmission.
 pub(super) fn is_copy(this: &Direction, other: &Direction, seen: &Seen, is_request: bool) -> bool {
-    if seen.repeat.is_some() {
+    if seen.is_compared {
         // It was compared with more than a direction remembers.
         return false;
     }

@@ -1,8 +1,9 @@
 //! What the engine needs to know of a packet, taken out of its frame once.
 
-use roce_wire::{AckKind, Ecn, Frame, IcrcState, Net, Opcode, Packet, Psn, Service, VlanTag};
-
-use super::copies::Repeat;
+use roce_wire::{
+    AckKind, Aeth, Bth, Deth, Ecn, ExtHeaders, Frame, Header as _, Icrc, IcrcState, Net, Opcode,
+    Packet, Plain, PlainNet, Psn, Reth, Service, Sound, VlanTag,
+};
 
 /// What a packet does.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -52,6 +53,20 @@ impl Place {
     }
 }
 
+/// What every opcode is, so that no packet pays for finding out.
+static CLASSES: [(Kind, Place); 256] = {
+    let mut classes = [(Kind::Other, Place::Only); 256];
+    let mut code = 0;
+    while code < 256 {
+        #[allow(clippy::indexing_slicing, clippy::cast_possible_truncation, reason = "at build")]
+        {
+            classes[code] = classify(Opcode(code as u8));
+        }
+        code = code.saturating_add(1);
+    }
+    classes
+};
+
 /// Kind and place by the operation, the low five bits of the opcode.
 const fn classify(opcode: Opcode) -> (Kind, Place) {
     use Kind::{Ack, Atomic, AtomicAck, Flush, Other, Read, ReadResponse, Send, Write};
@@ -80,6 +95,10 @@ const fn classify(opcode: Opcode) -> (Kind, Place) {
         _ => (Other, Only),
     }
 }
+
+const RETH_IMM: ExtHeaders = ExtHeaders::RETH.and(ExtHeaders::IMM_DT);
+const DETH_IMM: ExtHeaders = ExtHeaders::DETH.and(ExtHeaders::IMM_DT);
+const AETH_ATOMIC: ExtHeaders = ExtHeaders::AETH.and(ExtHeaders::ATOMIC_ACK_ETH);
 
 /// One packet.
 #[derive(Clone, Copy, Debug)]
@@ -110,18 +129,19 @@ pub(super) struct Seen {
     pub traffic_class: Option<u8>,
     /// Priority of the VLAN tag.
     pub pcp: Option<u8>,
+    /// Whether the capture holds less than the frame had on the wire.
+    pub is_cut: bool,
     pub icrc: IcrcState,
     /// Whether a wrong ICRC is wrong in a way that a sender may have always.
     pub is_known_fault: bool,
-    /// Whether the same frame was captured before, as far as that is looked up.
-    pub repeat: Option<Repeat>,
+    /// Whether it was compared with the newest frames of the capture.
+    pub is_compared: bool,
     /// Whether the sender's peers are known to make the same mistake, and so take the packet.
     pub is_accepted_fault: bool,
 }
 
 impl Seen {
     /// `None` when the opcode is unknown to the table.
-    #[inline]
     pub(super) fn of(
         frame: &Frame<'_>,
         (net, packet): (&Net<'_>, &Packet<'_>),
@@ -129,35 +149,99 @@ impl Seen {
         icrc: IcrcState,
     ) -> Option<Self> {
         let bth = packet.bth;
-        let (kind, place) = classify(bth.opcode);
         let info = bth.opcode.info()?;
         let payload = u32::try_from(packet.payload_wire_len()).unwrap_or(u32::MAX);
         let ip_id = match net {
             Net::V2Ipv4(ip, ..) => Some(ip.id()),
             _ => None,
         };
+        let seen = Self::new(bth, info.service, (number, time))?;
         Some(Self {
-            frame: number,
-            time,
             wire_len: u32::try_from(frame.wire_len()).unwrap_or(u32::MAX),
-            service: info.service,
+            payload,
+            dma_len: packet.reth.map(|reth| reth.dma_len()),
+            answer: packet.aeth.map(|aeth| aeth.syndrome().kind()),
+            q_key: packet.deth.map(|deth| deth.q_key.get()),
+            src_port: net.udp().map(|udp| udp.src_port()),
+            ip_id,
+            mark: mark(packet.icrc, bth, payload, ip_id),
+            traffic_class: net.traffic_class(),
+            pcp: frame.vlans.last().map(VlanTag::pcp),
+            is_cut: frame.is_cut(),
+            icrc,
+            ..seen
+        })
+    }
+
+    /// The same of a plain frame, and the source queue pair that it names, or 0. `None` where its
+    /// headers are rare ones.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "once for every frame of a capture")]
+    pub(super) fn of_plain<N: PlainNet>(
+        plain: &Plain<'_, N>,
+        Sound { info, headers, payload }: Sound<'_>,
+        (number, time): (u64, Option<u64>),
+        icrc: IcrcState,
+    ) -> Option<(Self, u32)> {
+        let (mut dma_len, mut answer, mut deth) = (None, None, None);
+        match info.headers {
+            ExtHeaders::NONE | ExtHeaders::ATOMIC_ETH | ExtHeaders::IETH | ExtHeaders::IMM_DT => {}
+            ExtHeaders::RETH | RETH_IMM => dma_len = Some(Reth::parse(headers).ok()?.0.dma_len()),
+            ExtHeaders::AETH | AETH_ATOMIC => {
+                answer = Some(Aeth::parse(headers).ok()?.0.syndrome().kind());
+            }
+            ExtHeaders::DETH | DETH_IMM => deth = Some(Deth::parse(headers).ok()?.0),
+            _ => return None,
+        }
+        let payload = u32::try_from(payload).unwrap_or(u32::MAX);
+        let ip_id = plain.net.ip_id();
+        let seen = Self::new(plain.bth, info.service, (number, time))?;
+        let seen = Self {
+            wire_len: u32::try_from(plain.wire_len()).unwrap_or(u32::MAX),
+            payload,
+            dma_len,
+            answer,
+            q_key: deth.map(|deth| deth.q_key.get()),
+            src_port: Some(plain.udp.src_port()),
+            ip_id,
+            mark: mark(plain.icrc(), plain.bth, payload, ip_id),
+            traffic_class: Some(plain.net.traffic_class()),
+            pcp: plain.vlans.last().map(VlanTag::pcp),
+            is_cut: plain.is_cut(),
+            icrc,
+            ..seen
+        };
+        Some((seen, deth.map_or(0, |deth| deth.src_qp().get())))
+    }
+
+    /// What the BTH says, and nothing else yet.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "once for every frame of a capture")]
+    fn new(bth: &Bth, service: Service, (frame, time): (u64, Option<u64>)) -> Option<Self> {
+        let (kind, place) = *CLASSES.get(usize::from(bth.opcode.0))?;
+        Some(Self {
+            frame,
+            time,
+            wire_len: 0,
+            service,
             kind,
             place,
             psn: bth.psn(),
             ack_req: bth.ack_req(),
-            payload,
-            dma_len: packet.reth.map(|reth| reth.dma_len()),
-            answer: packet.aeth.map(|aeth| aeth.syndrome().kind()),
+            payload: 0,
+            dma_len: None,
+            answer: None,
             p_key: bth.p_key.get(),
-            q_key: packet.deth.map(|deth| deth.q_key.get()),
-            src_port: net.udp().map(|udp| udp.src_port()),
-            ip_id,
-            mark: mark(packet, payload, ip_id),
-            traffic_class: net.traffic_class(),
-            pcp: frame.vlans.last().map(VlanTag::pcp),
-            icrc,
+            q_key: None,
+            src_port: None,
+            ip_id: None,
+            mark: 0,
+            traffic_class: None,
+            pcp: None,
+            is_cut: false,
+            icrc: IcrcState::Unchecked,
             is_known_fault: false,
-            repeat: None,
+            is_compared: false,
             is_accepted_fault: false,
         })
     }
@@ -177,9 +261,10 @@ impl Seen {
 
 /// The ICRC covers all that does not change on the way, the IP identification included; without
 /// it the little that is left must do.
-fn mark(packet: &Packet<'_>, payload: u32, ip_id: Option<u16>) -> u32 {
-    match packet.icrc {
+#[inline]
+fn mark(icrc: Option<&Icrc>, bth: &Bth, payload: u32, ip_id: Option<u16>) -> u32 {
+    match icrc {
         Some(icrc) => icrc.get(),
-        None => payload << 16 ^ u32::from(packet.bth.opcode.0) << 8 ^ u32::from(ip_id.unwrap_or(0)),
+        None => payload << 16 ^ u32::from(bth.opcode.0) << 8 ^ u32::from(ip_id.unwrap_or(0)),
     }
 }

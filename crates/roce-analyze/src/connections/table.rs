@@ -29,25 +29,39 @@ impl At {
 /// How many connections a chunk has.
 const CHUNK: usize = 256;
 
+type Chunk = [Option<Conn>; CHUNK];
+
+/// A chunk without connections. It is made in place: it is too large for the stack.
+fn new_chunk() -> Option<Box<Chunk>> {
+    let empty: Box<[Option<Conn>]> = core::iter::repeat_with(|| None).take(CHUNK).collect();
+    empty.try_into().ok()
+}
+
 /// Connections by the keys of their flows.
 ///
 /// The index holds places only; the keys stand in the connections, which are looked at anyway.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
     /// In chunks, so that growing moves none of them and reaching one takes one step.
-    chunks: Vec<Vec<Option<Conn>>>,
+    chunks: Vec<Box<Chunk>>,
     used: usize,
     free: Vec<u32>,
     index: HashTable<At>,
     hasher: foldhash::fast::RandomState,
     hand: usize,
     len: usize,
+    changes: u64,
 }
 
 impl Table {
     /// How many connections there are.
     pub(super) const fn len(&self) -> usize {
         self.len
+    }
+
+    /// How often a place has changed its meaning: what [`Self::find`] said holds until then.
+    pub(super) const fn changes(&self) -> u64 {
+        self.changes
     }
 
     #[inline]
@@ -78,9 +92,8 @@ impl Table {
             None => {
                 let slot = self.used;
                 if slot.is_multiple_of(CHUNK) {
-                    self.chunks.push(Vec::with_capacity(CHUNK));
+                    self.chunks.push(new_chunk()?);
                 }
-                self.chunks.last_mut()?.push(None);
                 self.used = slot.saturating_add(1);
                 slot
             }
@@ -120,6 +133,7 @@ impl Table {
     /// Takes the key of a direction out of the index.
     pub(super) fn leave(&mut self, slot: usize, dir: usize) {
         let Some(at) = At::new(slot, dir) else { return };
+        self.changes = self.changes.wrapping_add(1);
         let Some(key) = self.key_at(at) else { return };
         let hash = self.hasher.hash_one(key);
         if let Ok(entry) = self.index.find_entry(hash, |other| *other == at) {
@@ -149,6 +163,6 @@ impl Table {
         self.free.clear();
         self.len = 0;
         self.used = 0;
-        self.chunks.drain(..).flatten().flatten()
+        self.chunks.drain(..).flat_map(|chunk| (chunk as Box<[_]>).into_iter().flatten())
     }
 }

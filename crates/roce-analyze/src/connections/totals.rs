@@ -1,6 +1,8 @@
 //! What is counted of all frames, so that each is accounted for once.
 
-use roce_wire::{Addr, Ecn, IcrcFault};
+use roce_wire::{Addr, IcrcFault};
+
+use super::seen::Seen;
 
 /// Where every frame went. The counts of packets add up to `frames`.
 #[derive(Clone, Debug, Default)]
@@ -182,16 +184,41 @@ impl Totals {
         self.carriers.iter().fold(0u64, |sum, part| sum.saturating_add(*part))
     }
 
-    pub(super) fn count_time(&mut self, time: u64) {
-        self.times = Some(match self.times {
-            Some((first, last)) => (first.min(time), last.max(time)),
-            None => (time, time),
-        });
+    /// Counts a frame of any kind.
+    #[inline]
+    pub(super) fn count_frame(&mut self, number: u64, time: Option<u64>, len: u64, is_cut: bool) {
+        // Frames are counted one by one: no count of 64 bits will ever wrap.
+        self.frames = self.frames.wrapping_add(1);
+        self.last_frame = number;
+        self.cut_frames = self.cut_frames.wrapping_add(u64::from(is_cut));
+        self.largest_frame = self.largest_frame.max(len);
+        if let Some(time) = time {
+            self.count_time(time);
+        }
     }
 
-    pub(super) fn count_ecn(&mut self, ecn: Ecn) {
-        if let Some(count) = self.data_ecn.get_mut(usize::from(ecn.bits())) {
-            *count = count.saturating_add(1);
+    #[inline]
+    fn count_time(&mut self, time: u64) {
+        match &mut self.times {
+            Some((_, last)) if time >= *last => *last = time,
+            Some((first, _)) => *first = time.min(*first),
+            None => self.times = Some((time, time)),
+        }
+    }
+
+    #[inline]
+    pub(super) const fn count_connection_packet(&mut self) {
+        self.connection_packets = self.connection_packets.wrapping_add(1);
+    }
+
+    /// Counts the ECN codepoint of a packet with data.
+    #[inline]
+    pub(super) fn count_marks(&mut self, seen: &Seen) {
+        if seen.is_data()
+            && let Some(ecn) = seen.ecn()
+            && let Some(count) = self.data_ecn.get_mut(usize::from(ecn.bits()))
+        {
+            *count = count.wrapping_add(1);
         }
     }
 }

@@ -2,7 +2,10 @@
 
 use std::collections::VecDeque;
 
-use roce_wire::{Content, Frame, IcrcFault, IcrcState, Net, Packet, Pfc, Qpn, Reject, Service};
+use roce_wire::{
+    Content, Frame, IcrcFault, IcrcState, Link, Net, Packet, Pfc, Ports, Qpn, Reject, Service,
+    plain,
+};
 
 use super::cm_track::CmTable;
 use super::connection::Conn;
@@ -14,7 +17,8 @@ use super::pairing::Unpaired;
 use super::proof::{MANY_PROOFS_PER_EVENT, Proofs, Room};
 use super::report::{Connection, Evicted, Report};
 use super::seen::Seen;
-use super::table::Table;
+use super::sighting::{Sight, Sighting};
+use super::table::{At, Table};
 use super::timing::Budget;
 use super::totals::{BadIcrc, MAX_FRAMES, Totals};
 use super::unreachable;
@@ -75,6 +79,8 @@ impl Config {
 
 /// Most series over time. One takes up to 10 kB.
 const MAX_SERIES: u32 = 16_384;
+/// How many packets are looked up at a time.
+const GROUP: usize = 16;
 /// Bytes of an ICRC.
 const ICRC_LEN: u32 = 4;
 /// How many hosts with a bad ICRC are told apart.
@@ -103,6 +109,8 @@ pub struct Tracker {
     cm: CmTable,
     /// Those that are over, whose numbers may be used again.
     finished: VecDeque<Connection>,
+    /// Packets that will be looked up together.
+    waiting: Vec<Sighting>,
     pub(super) totals: Totals,
     evicted: Evicted,
     pub(super) budget: Budget,
@@ -123,6 +131,7 @@ impl Tracker {
             awaited: Unpaired::default(),
             cm: CmTable::default(),
             finished: VecDeque::new(),
+            waiting: Vec::with_capacity(GROUP),
             totals: Totals::with_frames(if config.all_proofs {
                 MANY_PROOFS_PER_EVENT
             } else {
@@ -140,7 +149,6 @@ impl Tracker {
     ///
     /// Frames come in the order of the capture. Those that are not RoCE count too: flow control
     /// and errors about RoCE tell something. Returns whether it is RoCE, as [`Frame::is_roce`] does.
-    #[inline]
     pub fn observe(&mut self, frame: &Frame<'_>, number: u64, time_ns: Option<u64>) -> bool {
         let icrc = if self.config.check_icrc { frame.icrc_state() } else { None };
         self.observe_checked(frame, number, time_ns, icrc)
@@ -154,15 +162,10 @@ impl Tracker {
         time_ns: Option<u64>,
         icrc: Option<IcrcState>,
     ) -> bool {
+        self.follow_waiting();
         let totals = &mut self.totals;
-        totals.frames = totals.frames.saturating_add(1);
-        totals.last_frame = number;
-        totals.cut_frames = totals.cut_frames.saturating_add(u64::from(frame.is_cut()));
         let len = u64::try_from(frame.wire_len()).unwrap_or(u64::MAX);
-        totals.largest_frame = totals.largest_frame.max(len);
-        if let Some(time) = time_ns {
-            totals.count_time(time);
-        }
+        totals.count_frame(number, time_ns, len, frame.is_cut());
         match &frame.content {
             Content::Packet(net, packet) => {
                 let icrc = icrc.unwrap_or(IcrcState::Unchecked);
@@ -185,6 +188,65 @@ impl Tracker {
             }
         }
         false
+    }
+
+    /// Takes a frame by its bytes, as [`Frame::parse`] would, if it is a plain one: `false` where
+    /// [`Self::observe`] must be asked.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "once for every frame of a capture")]
+    pub fn observe_plain(
+        &mut self,
+        (link, bytes, wire_len): (Link, &[u8], usize),
+        ports: &Ports,
+        number: u64,
+        time_ns: Option<u64>,
+    ) -> bool {
+        let checks_icrc = self.config.check_icrc;
+        let sight = Sight { number, time_ns, checks_icrc, list: &mut self.waiting };
+        if plain(link, bytes, wire_len, ports, sight).is_none() {
+            return false;
+        }
+        if self.waiting.len() >= GROUP {
+            self.follow_waiting();
+        }
+        true
+    }
+
+    /// Whatever comes next, the packets before it have been taken.
+    #[inline(never)]
+    fn follow_waiting(&mut self) {
+        let mut waiting = core::mem::take(&mut self.waiting);
+        self.follow_all(&waiting);
+        waiting.clear();
+        self.waiting = waiting;
+    }
+
+    /// Takes packets that were taken out of their frames, in the order of the capture.
+    #[inline]
+    pub fn follow_all(&mut self, sightings: &[Sighting]) {
+        for group in sightings.chunks(GROUP) {
+            // Looked up one by one, each would wait for the memory that the last one asked for.
+            let mut places = [None; GROUP];
+            for (place, sighting) in places.iter_mut().zip(group) {
+                *place = self.table.find(&sighting.key);
+            }
+            let changes = self.table.changes();
+            for (place, sighting) in places.iter().zip(group) {
+                let is_valid = self.table.changes() == changes;
+                self.follow_at(sighting, place.filter(|_| is_valid));
+            }
+        }
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "once for every packet")]
+    fn follow_at(&mut self, Sighting { key, seen }: &Sighting, at: Option<At>) {
+        self.totals.count_frame(seen.frame, seen.time, seen.wire_len.into(), seen.is_cut);
+        count_carrier(&mut self.totals, key.carrier());
+        let [ok, _, unchecked] = &mut self.totals.icrc;
+        let count = if seen.icrc == IcrcState::Ok { ok } else { unchecked };
+        *count = count.wrapping_add(1);
+        self.flow(key, seen, at);
     }
 
     fn packet(
@@ -217,15 +279,11 @@ impl Tracker {
             seen.payload = seen.payload.saturating_add(ICRC_LEN);
         }
         seen.is_accepted_fault = fault == Some(IcrcFault::SoftRoceFlush);
-        if seen.is_data()
-            && let Some(ecn) = seen.ecn()
-        {
-            self.totals.count_ecn(ecn);
-        }
         if packet.bth.dest_qp() == Qpn::GSI || packet.bth.dest_qp() == Qpn::SMI {
+            self.totals.count_marks(&seen);
             self.management(packet, &key, &seen);
         } else {
-            self.flow(key, &seen);
+            self.flow_out_of_line(&key, &seen);
         }
         true
     }
@@ -370,6 +428,7 @@ impl Tracker {
     /// What was found.
     #[must_use]
     pub fn finish(mut self) -> Report {
+        self.follow_waiting();
         let end = self.end();
         let mut connections: Vec<Connection> = self.finished.into();
         connections.extend(self.table.drain().map(|conn| outcome::report(conn, end)));
@@ -407,7 +466,7 @@ fn count_carrier(totals: &mut Totals, carrier: roce_wire::Carrier) {
         roce_wire::Carrier::V2Ipv6 => v2_ipv6,
         roce_wire::Carrier::InfiniBand => infiniband,
     };
-    *count = count.saturating_add(1);
+    *count = count.wrapping_add(1);
 }
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
