@@ -1,14 +1,14 @@
 //! Frames of files for several threads, batch by batch.
 //!
-//! A thread takes the reader, fills a batch of whole frames, and gives the reader back. Reading
-//! costs a quarter of looking at what was read, so a few threads are all it takes.
+//! A thread takes the reader, fills a batch with what one read brings, and gives the reader back.
+//! Reading costs a quarter of looking at what was read, so a few threads are all it takes.
 
 use std::num::NonZero;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use anyhow::Result;
-use roce_capture::{FileReader, Frame as Captured, LinkType};
+use roce_capture::{Chunk, FileReader};
 
 use crate::cli::SourceArgs;
 use crate::drive::{Times, Trace, add_time, clock_limit};
@@ -18,38 +18,12 @@ use crate::stop::Stop;
 
 /// More threads would wait for the reader.
 const MAX_THREADS: usize = 4;
-/// How many bytes of a batch a frame takes at least: what is shorter counts as long.
-const FRAME: usize = 128;
-
-/// Frames longer than this on average are cheaper to look at than to copy into a batch, in bytes.
-const LARGE: usize = 1024;
-/// How many frames tell how long they are.
-const SAMPLE: usize = 64;
-
-/// How many threads to use for this work; 1 where the order of the frames matters, and where they
-/// are large.
-pub(crate) fn threads(args: &SourceArgs, inputs: &[Input]) -> usize {
-    if args.write.is_some() || args.count.is_some() || inputs.first().is_some_and(are_large) {
+/// How many threads to use for this work; 1 where the order of the frames matters.
+pub(crate) fn threads(args: &SourceArgs) -> usize {
+    if args.write.is_some() || args.count.is_some() {
         return 1;
     }
     thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS)
-}
-
-/// Whether the first frames of a file are large. What cannot be opened is told by who reads it.
-fn are_large(input: &Input) -> bool {
-    let Input::File(path) = input else { return false };
-    if input.is_stream() {
-        return false;
-    }
-    let Ok(mut reader) = FileReader::open(path) else { return false };
-    let (mut frames, mut bytes) = (0usize, 0usize);
-    while frames < SAMPLE
-        && let Ok(Some(captured)) = reader.next_frame()
-    {
-        frames = frames.saturating_add(1);
-        bytes = bytes.saturating_add(captured.data.len());
-    }
-    bytes > frames.saturating_mul(LARGE)
 }
 
 /// What is behind a lock, whatever became of who held it.
@@ -100,7 +74,6 @@ impl<'f> Feeder<'f> {
 
     /// Fills the batch; `false` when there is no more. An error ends it for all threads.
     pub(crate) fn fill(&mut self, batch: &mut Batch) -> Result<bool> {
-        batch.clear();
         let result = self.try_fill(batch);
         if self.stop.is_wanted() && !self.is_over {
             self.is_over = true;
@@ -113,11 +86,12 @@ impl<'f> Feeder<'f> {
         result?;
         batch.number = self.batches;
         self.batches = self.batches.saturating_add(1);
-        Ok(!batch.records.is_empty())
+        Ok(!batch.chunk.is_empty())
     }
 
     fn try_fill(&mut self, batch: &mut Batch) -> Result<()> {
-        while !self.is_over && batch.records.is_empty() {
+        batch.chunk.truncate(0);
+        while !self.is_over && batch.chunk.is_empty() {
             let Some(reader) = &mut self.reader else {
                 match self.inputs.next() {
                     Some(input) => match input.open(self.stop, self.next_number) {
@@ -136,115 +110,49 @@ impl<'f> Feeder<'f> {
                 }
                 continue;
             };
-            let mut end = Ok(());
-            let is_full = loop {
-                if batch.is_full() {
-                    break true;
-                }
-                match reader.next_frame() {
-                    Ok(Some(captured)) => {
-                        if past(self.limit, &mut self.clock, captured.time_ns) {
-                            self.is_over = true;
-                            break true;
-                        }
-                        batch.push(&captured);
-                    }
-                    Ok(None) => break false,
-                    Err(error) => {
-                        end = Err(error.into());
-                        break false;
-                    }
-                }
+            let (is_there, end) = match reader.fill_chunk(&mut batch.chunk) {
+                Ok(is_there) => (is_there, Ok(())),
+                Err(error) => (false, Err(error.into())),
             };
-            for record in [batch.records.first(), batch.records.last()].into_iter().flatten() {
-                add_time(&mut self.times, record.time_ns);
+            for at in [0, batch.chunk.len().saturating_sub(1)] {
+                let frame = batch.chunk.frame(at);
+                add_time(&mut self.times, frame.and_then(|frame| frame.time_ns));
             }
             self.progress.update(reader.bytes_read(), reader.total_bytes(), reader.last_number());
-            if !is_full {
+            if !is_there {
                 self.next_number = reader.last_number().saturating_add(1);
                 self.trace.add_file(reader, self.times, end, self.stop.is_wanted())?;
                 self.is_over |= self.trace.failure.is_some();
                 self.reader = None;
+            } else if let Some(limit) = self.limit
+                && let Some(beyond) = first_past(&batch.chunk, limit, &mut self.clock)
+            {
+                batch.chunk.truncate(beyond);
+                self.is_over = true;
             }
         }
         Ok(())
     }
 }
 
-/// Whether a frame lies beyond the time that is to be looked at.
-fn past(limit: Option<u64>, clock: &mut Option<u64>, time_ns: Option<u64>) -> bool {
-    match (limit, time_ns) {
-        (Some(limit), Some(now)) => now.saturating_sub(*clock.get_or_insert(now)) >= limit,
-        _ => false,
-    }
+/// The place of the first frame beyond the time that is to be looked at, in nanoseconds. `clock` is
+/// the time of the trace's first frame.
+fn first_past(chunk: &Chunk, limit: u64, clock: &mut Option<u64>) -> Option<usize> {
+    chunk.frames().position(|frame| {
+        frame.time_ns.is_some_and(|now| now.saturating_sub(*clock.get_or_insert(now)) >= limit)
+    })
 }
 
-/// Frames of a file, copied out of its reader.
+/// Frames of a file, and their place in the order of the capture.
+#[derive(Default)]
 pub(crate) struct Batch {
-    /// When it is full, in bytes.
-    size: usize,
     number: u64,
-    bytes: Vec<u8>,
-    records: Vec<Record>,
-}
-
-struct Record {
-    number: u64,
-    time_ns: Option<u64>,
-    link_type: LinkType,
-    interface: u32,
-    wire_len: u32,
-    /// Where the frame ends in the batch; it begins where the one before ends.
-    end: usize,
+    pub(crate) chunk: Chunk,
 }
 
 impl Batch {
-    /// An empty one, that is full with so many bytes of frames.
-    pub(crate) const fn new(size: usize) -> Self {
-        Self { size, number: 0, bytes: Vec::new(), records: Vec::new() }
-    }
-
     /// Its place in the order of the capture, from 0.
     pub(crate) const fn number(&self) -> u64 {
         self.number
-    }
-
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.records.clear();
-    }
-
-    const fn is_full(&self) -> bool {
-        self.bytes.len() >= self.size || self.records.len() >= self.size / FRAME
-    }
-
-    #[inline]
-    fn push(&mut self, captured: &Captured<'_>) {
-        self.bytes.extend_from_slice(captured.data);
-        self.records.push(Record {
-            number: captured.number,
-            time_ns: captured.time_ns,
-            link_type: captured.link_type,
-            interface: captured.interface,
-            wire_len: captured.wire_len,
-            end: self.bytes.len(),
-        });
-    }
-
-    /// In the order of the capture.
-    pub(crate) fn frames(&self) -> impl Iterator<Item = Captured<'_>> {
-        let mut start = 0;
-        self.records.iter().map(move |record| {
-            let data = self.bytes.get(start..record.end).unwrap_or_default();
-            start = record.end;
-            Captured {
-                number: record.number,
-                time_ns: record.time_ns,
-                link_type: record.link_type,
-                wire_len: record.wire_len,
-                data,
-                interface: record.interface,
-            }
-        })
     }
 }

@@ -20,7 +20,7 @@ pub(crate) use crate::trace::{Times, Trace, add_time};
 /// Who looks at the frames.
 pub(crate) trait Sink {
     /// Takes a frame.
-    fn frame(&mut self, captured: &Captured<'_>, frame: &Frame<'_>, link: Link) -> Result<Took>;
+    fn frame(&mut self, captured: &Captured<'_>, ports: &Ports) -> Result<Took>;
 
     /// Live only: called when the capture has begun.
     fn start(&mut self) {}
@@ -44,9 +44,18 @@ pub(crate) struct Took {
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "a call would copy the frame")]
 pub(crate) fn parse<'c>(captured: &Captured<'c>, ports: &Ports) -> Frame<'c> {
-    let link = Link::from_linktype(captured.link_type.0);
-    let wire_len = usize::try_from(captured.wire_len).unwrap_or(usize::MAX);
-    Frame::parse(link, captured.data, wire_len, ports)
+    Frame::parse(link(captured), captured.data, wire_len(captured), ports)
+}
+
+/// What the frame begins with.
+#[inline]
+pub(crate) const fn link(captured: &Captured<'_>) -> Link {
+    Link::from_linktype(captured.link_type.0)
+}
+
+#[inline]
+pub(crate) fn wire_len(captured: &Captured<'_>) -> usize {
+    usize::try_from(captured.wire_len).unwrap_or(usize::MAX)
 }
 
 /// Whether the frame is of those that `-w` writes: RoCE, InfiniBand, and MAC control.
@@ -184,12 +193,10 @@ impl<'r, S: Sink> Run<'r, S> {
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "a call would pass the record through memory twice")]
     pub(crate) fn frame(&mut self, captured: &Captured<'_>) -> Result<()> {
-        let link = Link::from_linktype(captured.link_type.0);
-        let wire_len = usize::try_from(captured.wire_len).unwrap_or(usize::MAX);
-        let frame = Frame::parse(link, captured.data, wire_len, self.ports);
-        let took = self.sink.frame(captured, &frame, link)?;
+        let took = self.sink.frame(captured, self.ports)?;
         if took.write && self.output.is_wanted() {
-            self.output.write(captured)?;
+            // A copy, so that frames which nobody writes need not be in memory.
+            self.output.write(&{ *captured })?;
         }
         self.left = self.left.saturating_sub(u64::from(took.count));
         Ok(())
@@ -304,7 +311,7 @@ impl Filter {
         if self.expression.is_none() {
             return Ok(true);
         }
-        self.passes(frame)
+        self.passes(&{ *frame })
     }
 
     #[cfg(feature = "libpcap")]

@@ -8,11 +8,11 @@ use anyhow::Result;
 use roce_analyze::connections::{Config, Report, Tracker};
 use roce_analyze::findings::{self, Policy};
 use roce_capture::{Frame as Captured, Stats};
-use roce_wire::{Frame, Link};
+use roce_wire::Ports;
 
 use super::{CheckArgs, text};
 use crate::cli::{Format, SourceArgs};
-use crate::drive::{Sink, Took, Trace, drive, is_written};
+use crate::drive::{Sink, Took, Trace, drive, is_written, parse};
 use crate::printer;
 use crate::source::Source;
 
@@ -54,7 +54,8 @@ struct Watch<'w> {
 
 impl Sink for Watch<'_> {
     #[inline]
-    fn frame(&mut self, captured: &Captured<'_>, frame: &Frame<'_>, _: Link) -> Result<Took> {
+    fn frame(&mut self, captured: &Captured<'_>, ports: &Ports) -> Result<Took> {
+        let frame = &parse(captured, ports);
         self.tracker.observe(frame, captured.number, captured.time_ns);
         self.is_changed = true;
         Ok(Took { write: self.writes_all || is_written(frame), count: true })

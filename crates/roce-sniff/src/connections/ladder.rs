@@ -6,11 +6,11 @@ use std::io::{self, Write as _};
 use anyhow::Result;
 use roce_analyze::connections::{Connection, DirectionReport};
 use roce_capture::Frame as Captured;
-use roce_wire::{AckKind, Addr, Ecn, Frame, IcrcState, Link, Net, Packet, Qpn};
+use roce_wire::{AckKind, Addr, Ecn, Frame, IcrcState, Net, Packet, Ports, Qpn};
 
 use super::table::{end, micros, version};
 use super::{ConnectionsArgs, rates};
-use crate::drive::{Sink, Took, drive};
+use crate::drive::{Sink, Took, drive, parse};
 use crate::printer;
 use crate::source::Source;
 use crate::text::style::{ANSWER, BAD, DIM, WARN};
@@ -88,10 +88,14 @@ struct Ladder<'l> {
 }
 
 impl Sink for Ladder<'_> {
-    fn frame(&mut self, captured: &Captured<'_>, frame: &Frame<'_>, _: Link) -> Result<Took> {
+    fn frame(&mut self, captured: &Captured<'_>, ports: &Ports) -> Result<Took> {
         let skipped = Took { write: false, count: false };
         let span = self.connection.first_frame..=self.connection.last_frame;
-        if !span.contains(&captured.number) || !frame.is_roce() {
+        if !span.contains(&captured.number) {
+            return Ok(skipped);
+        }
+        let frame = &parse(captured, ports);
+        if !frame.is_roce() {
             return Ok(skipped);
         }
         let Some((net, packet)) = frame.packet() else { return Ok(skipped) };

@@ -2,6 +2,7 @@
 
 mod csv;
 mod ladder;
+mod looked;
 mod owners;
 mod parallel;
 mod rates;
@@ -12,16 +13,16 @@ use std::num::NonZeroUsize;
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use roce_analyze::connections::{Config, Connection, Report, Tracker, WireRate, json};
+use roce_analyze::connections::{Config, Connection, Report, Sighting, Tracker, WireRate, json};
 use roce_capture::{Frame as Captured, Stats};
 use roce_host::Host;
-use roce_wire::{Frame, IcrcState, Link};
+use roce_wire::Ports;
 
 use self::owners::Owners;
 use crate::Outcome;
 use crate::batches::threads;
 use crate::cli::{Format, OutputArgs, SourceArgs};
-use crate::drive::{Sink, Took, Trace, drive, is_flow_control};
+use crate::drive::{Sink, Took, Trace, drive, is_flow_control, link, parse, wire_len};
 use crate::printer::{self, long_remark, remark};
 use crate::source::Source;
 use crate::text::number::plural;
@@ -188,8 +189,8 @@ impl Watch {
         quiet: bool,
     ) -> Result<(Report, Trace)> {
         let (watch, trace) = match source {
-            Source::Files(inputs) if threads(args, inputs) > 1 => {
-                parallel::follow(self, inputs, args, quiet, threads(args, inputs))?
+            Source::Files(inputs) if threads(args) > 1 => {
+                parallel::follow(self, inputs, args, quiet, threads(args))?
             }
             _ => {
                 let trace = drive(source, args, quiet, &mut self)?;
@@ -207,25 +208,37 @@ impl Watch {
 }
 
 impl Watch {
-    /// Takes a frame whose ICRC was looked at; returns whether it is RoCE.
-    fn take(
-        &mut self,
-        captured: &Captured<'_>,
-        frame: &Frame<'_>,
-        icrc: Option<IcrcState>,
-    ) -> bool {
+    /// Takes any frame; returns whether `-w` writes it.
+    #[inline(never)]
+    fn other(&mut self, captured: &Captured<'_>, ports: &Ports) -> bool {
         self.wire.record(captured.time_ns, captured.wire_len);
-        self.tracker.observe_checked(frame, captured.number, captured.time_ns, icrc)
+        let frame = parse(captured, ports);
+        let is_roce = self.tracker.observe(&frame, captured.number, captured.time_ns);
+        is_roce || is_flow_control(&frame)
+    }
+
+    /// Takes packets that were looked at.
+    fn follow_all(&mut self, sightings: &[Sighting]) {
+        for sighting in sightings {
+            self.wire.record(sighting.time_ns(), sighting.wire_len());
+        }
+        self.tracker.follow_all(sightings);
     }
 }
 
 impl Sink for Watch {
-    // Inlined into the loop, this would take the frame apart and put it together again.
-    #[inline(never)]
-    fn frame(&mut self, captured: &Captured<'_>, frame: &Frame<'_>, _: Link) -> Result<Took> {
-        self.wire.record(captured.time_ns, captured.wire_len);
-        let is_roce = self.tracker.observe(frame, captured.number, captured.time_ns);
-        Ok(Took { write: is_roce || is_flow_control(frame), count: true })
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a call would put the frame into memory")]
+    fn frame(&mut self, captured: &Captured<'_>, ports: &Ports) -> Result<Took> {
+        let Captured { number, time_ns, data, .. } = *captured;
+        let bytes = (link(captured), data, wire_len(captured));
+        let write = if self.tracker.observe_plain(bytes, ports, number, time_ns) {
+            self.wire.record(time_ns, captured.wire_len);
+            true
+        } else {
+            self.other(&{ *captured }, ports)
+        };
+        Ok(Took { write, count: true })
     }
 
     fn start(&mut self) {

@@ -1,31 +1,26 @@
-//! Connections of files by several threads: one follows them, the others read ahead.
+//! Connections of files: one thread follows them, the others look ahead.
 //!
-//! What can be said of a frame without the others is said ahead: whether it passes the filter, and
-//! its ICRC, which together with the reading is half of all work. Then one thread takes the frames
-//! in the order of the capture, so the connections are the same however many threads there are. It
-//! is always the same thread: handing them on from core to core costs more than looking ahead
-//! saves.
+//! One thread takes the frames in the order of the capture, so the connections are the same however
+//! many threads there are. It is always the same thread: handing them on from core to core costs
+//! more than looking ahead saves. When nothing is left to follow it looks ahead itself.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 
 use anyhow::{Context as _, Result};
-use roce_capture::Frame as Captured;
-use roce_wire::{IcrcState, Ports};
+use roce_wire::Ports;
 
 use super::Watch;
-use crate::batches::{Batch, Feeder, lock};
+use super::looked::Looked;
+use crate::batches::{Feeder, lock};
 use crate::cli::SourceArgs;
-use crate::drive::{Filter, Trace, parse};
+use crate::drive::{Filter, Trace};
 use crate::source::{self, Input};
 use crate::stop::Stop;
 
-/// When a batch is full, in bytes. With smaller ones the threads wake each other more often than it
-/// is worth.
-const BATCH: usize = 1 << 19;
-/// Batches for each thread that reads ahead: one in its hands, the others on their way.
+/// Batches for each thread: one in its hands, the others on their way.
 const BATCHES: usize = 3;
 
 /// Follows the connections of all inputs as one trace.
@@ -39,15 +34,10 @@ pub(super) fn follow(
     let ports = source::ports(args)?;
     let stop = Stop::listen().context("cannot listen to signals")?;
     let feeder = Mutex::new(Feeder::new(inputs, args, &stop, quiet));
-    let readers = threads.saturating_sub(1).max(1);
-    let (empty, empties) = channel();
-    for _ in 0..readers.saturating_mul(BATCHES) {
-        let _ = empty.send(Looked::default());
-    }
-    let ahead = Ahead { feeder, empties: Mutex::new(empties), args, ports: &ports };
+    let ahead = Ahead { feeder, empties: Empties::new(threads), args, ports: &ports };
     let result = thread::scope(|scope| {
         let (full, fulls) = channel();
-        for _ in 0..readers {
+        for _ in 1..threads {
             let (full, ahead) = (full.clone(), &ahead);
             scope.spawn(move || {
                 if let Err(error) = ahead.read(&full) {
@@ -56,14 +46,10 @@ pub(super) fn follow(
             });
         }
         drop(full);
-        // When this ends early both channels close, and with them the threads end.
-        in_order(fulls, empty, |looked| {
-            for (captured, look) in looked.batch.frames().zip(&looked.looks) {
-                if let Look::Passes(icrc) = look {
-                    watch.take(&captured, &parse(&captured, &ports), *icrc);
-                }
-            }
-        })
+        let result = in_order(&ahead, &fulls, |looked| looked.follow(&mut watch, &ports));
+        // Whatever ended it, nobody waits for a batch any more.
+        ahead.empties.close();
+        result
     });
     result?;
     let feeder = ahead.feeder.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -73,78 +59,110 @@ pub(super) fn follow(
 /// Takes the batches as they stand in the capture, and gives them back. There are only so many, so
 /// no thread is far ahead of another.
 fn in_order(
-    fulls: Receiver<Result<Looked>>,
-    empty: Sender<Looked>,
+    ahead: &Ahead<'_>,
+    fulls: &Receiver<Result<Looked>>,
     mut take: impl FnMut(&Looked),
 ) -> Result<()> {
+    let mut filter = ahead.filter()?;
     let (mut early, mut next) = (BTreeMap::new(), 0u64);
-    for full in fulls {
-        let full = full?;
-        early.insert(full.batch.number(), full);
-        while let Some(looked) = early.remove(&next) {
+    let mut is_read = false;
+    loop {
+        for full in fulls.try_iter() {
+            let full = full?;
+            early.insert(full.batch.number(), full);
+        }
+        if let Some(looked) = early.remove(&next) {
             take(&looked);
             next = next.saturating_add(1);
-            // Whoever would fill it may have come to the end of the files.
-            let _ = empty.send(looked);
+            ahead.empties.put(looked);
+            continue;
+        }
+        if !is_read && let Some(empty) = ahead.empties.take() {
+            match ahead.look(empty, &mut filter)? {
+                Some(full) => _ = early.insert(full.batch.number(), full),
+                None => is_read = true,
+            }
+            continue;
+        }
+        // What comes next is in another's hands.
+        match fulls.recv() {
+            Ok(full) => {
+                let full = full?;
+                early.insert(full.batch.number(), full);
+            }
+            Err(_) if is_read => return Ok(()),
+            Err(_) => {}
         }
     }
-    Ok(())
 }
 
-/// Frames, and what is known of each.
-struct Looked {
-    batch: Batch,
-    looks: Vec<Look>,
+/// Batches that may be filled.
+struct Empties {
+    /// `None` when nobody wants any more.
+    list: Mutex<Option<Vec<Looked>>>,
+    changed: Condvar,
 }
 
-impl Default for Looked {
-    fn default() -> Self {
-        Self { batch: Batch::new(BATCH), looks: Vec::new() }
+impl Empties {
+    fn new(threads: usize) -> Self {
+        let list = (0..threads.saturating_mul(BATCHES)).map(|_| Looked::default()).collect();
+        Self { list: Mutex::new(Some(list)), changed: Condvar::new() }
+    }
+
+    /// One that is there now.
+    fn take(&self) -> Option<Looked> {
+        lock(&self.list).as_mut()?.pop()
+    }
+
+    /// One, if need be later; `None` when nobody wants it filled.
+    fn wait(&self) -> Option<Looked> {
+        let is_empty = |list: &mut Option<Vec<Looked>>| list.as_ref().is_some_and(Vec::is_empty);
+        let list = self.changed.wait_while(lock(&self.list), is_empty);
+        list.unwrap_or_else(PoisonError::into_inner).as_mut()?.pop()
+    }
+
+    fn put(&self, looked: Looked) {
+        if let Some(list) = lock(&self.list).as_mut() {
+            list.push(looked);
+        }
+        self.changed.notify_one();
+    }
+
+    fn close(&self) {
+        lock(&self.list).take();
+        self.changed.notify_all();
     }
 }
 
-/// What is said of a frame without the others.
-#[derive(Clone, Copy)]
-enum Look {
-    /// The filter leaves it out.
-    Left,
-    /// With the state of its ICRC, if it is checked and there is one.
-    Passes(Option<IcrcState>),
-}
-
-/// What the threads share that read ahead.
+/// What the threads share that look ahead.
 struct Ahead<'a> {
     feeder: Mutex<Feeder<'a>>,
-    empties: Mutex<Receiver<Looked>>,
+    empties: Empties,
     args: &'a SourceArgs,
     ports: &'a Ports,
 }
 
 impl Ahead<'_> {
-    /// Reads batches and looks at them until there are no more, or nobody wants them.
-    fn read(&self, full: &Sender<Result<Looked>>) -> Result<()> {
-        let mut filter = Filter::new(self.args.filter.clone())?;
-        loop {
-            let Ok(mut looked) = lock(&self.empties).recv() else { return Ok(()) };
-            if !lock(&self.feeder).fill(&mut looked.batch)? {
-                return Ok(());
-            }
-            looked.looks.clear();
-            for captured in looked.batch.frames() {
-                looked.looks.push(self.look(&mut filter, &captured)?);
-            }
-            if full.send(Ok(looked)).is_err() {
-                return Ok(());
-            }
-        }
+    fn filter(&self) -> Result<Filter> {
+        Filter::new(self.args.filter.clone())
     }
 
-    #[inline]
-    fn look(&self, filter: &mut Filter, captured: &Captured<'_>) -> Result<Look> {
-        if !filter.matches(captured)? {
-            return Ok(Look::Left);
+    /// Reads batches and looks at them until there are no more, or nobody wants them.
+    fn read(&self, full: &Sender<Result<Looked>>) -> Result<()> {
+        let mut filter = self.filter()?;
+        while let Some(empty) = self.empties.wait()
+            && let Some(looked) = self.look(empty, &mut filter)?
+            && full.send(Ok(looked)).is_ok()
+        {}
+        Ok(())
+    }
+
+    /// Fills a batch and looks at it; `None` when there is no more.
+    fn look(&self, mut looked: Looked, filter: &mut Filter) -> Result<Option<Looked>> {
+        if !lock(&self.feeder).fill(&mut looked.batch)? {
+            return Ok(None);
         }
-        let icrc = if self.args.no_icrc { None } else { parse(captured, self.ports).icrc_state() };
-        Ok(Look::Passes(icrc))
+        looked.look(filter, self.ports, !self.args.no_icrc)?;
+        Ok(Some(looked))
     }
 }

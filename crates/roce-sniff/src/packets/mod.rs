@@ -6,11 +6,11 @@ use std::io::{self, Write as _};
 
 use anyhow::Result;
 use roce_capture::{Frame as Captured, Stats};
-use roce_wire::{Content, Frame, Link, Reject};
+use roce_wire::{Content, Frame, Ports, Reject};
 
 use crate::Outcome;
 use crate::cli::{Format, PacketsArgs};
-use crate::drive::{Sink, Took, Trace, drive};
+use crate::drive::{Sink, Took, Trace, drive, parse};
 use crate::printer::{self, long_remark, remark};
 use crate::source::{Input, Source};
 use crate::text::buf::Buf;
@@ -58,7 +58,8 @@ struct Lister<'l> {
 }
 
 impl Sink for Lister<'_> {
-    fn frame(&mut self, captured: &Captured<'_>, frame: &Frame<'_>, _: Link) -> Result<Took> {
+    fn frame(&mut self, captured: &Captured<'_>, ports: &Ports) -> Result<Took> {
+        let frame = &parse(captured, ports);
         let none = Took { write: false, count: false };
         match frame.content {
             Content::Other(_) => return Ok(none),

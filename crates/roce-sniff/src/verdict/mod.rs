@@ -12,13 +12,13 @@ use anyhow::{Result, bail};
 use roce_analyze::verdict::{Answer, Config, FrameInfo, Verdict};
 use roce_capture::{Frame as Captured, Stats};
 use roce_host::Host;
-use roce_wire::{Carrier, Frame, Link};
+use roce_wire::{Carrier, Ports};
 
 use crate::Outcome;
 use crate::batches::threads;
 use crate::beside::{Beside, HostSide};
 use crate::cli::{Expect, Format, VerdictArgs};
-use crate::drive::{Sink, Took, Trace, drive};
+use crate::drive::{Sink, Took, Trace, drive, link, parse};
 use crate::printer;
 use crate::source::Source;
 use crate::text::escape::printable;
@@ -29,8 +29,8 @@ pub(crate) fn run(args: &VerdictArgs) -> Result<Outcome> {
     let is_live = matches!(source, Source::Live(_));
     let config = Config { check_icrc: !args.source.no_icrc, ..Config::default() };
     let (verdict, trace, host) = match &source {
-        Source::Files(inputs) if threads(&args.source, inputs) > 1 => {
-            let threads = threads(&args.source, inputs);
+        Source::Files(inputs) if threads(&args.source) > 1 => {
+            let threads = threads(&args.source);
             let quiet = args.output.quiet;
             let (verdict, trace) = parallel::verdict(inputs, &args.source, config, quiet, threads)?;
             (verdict, trace, None)
@@ -123,14 +123,15 @@ struct Watch {
 
 impl Sink for Watch {
     #[inline]
-    fn frame(&mut self, captured: &Captured<'_>, frame: &Frame<'_>, link: Link) -> Result<Took> {
+    fn frame(&mut self, captured: &Captured<'_>, ports: &Ports) -> Result<Took> {
+        let frame = &parse(captured, ports);
         let info = FrameInfo {
             number: captured.number,
             time_ns: captured.time_ns,
             wire_len: captured.wire_len,
         };
         let bad = self.verdict.icrc_bad;
-        let write = self.verdict.observe(frame, link, &info);
+        let write = self.verdict.observe(frame, link(captured), &info);
         if let Some(beside) = &mut self.beside {
             beside.frame(captured, frame, self.verdict.icrc_bad > bad);
         }

@@ -15,9 +15,6 @@ use crate::drive::{Filter, Run, Trace};
 use crate::source::{self, Input};
 use crate::stop::Stop;
 
-/// When a batch is full, in bytes.
-const BATCH: usize = 1 << 20;
-
 /// Looks through all inputs as one trace.
 pub(super) fn verdict(
     inputs: &[Input],
@@ -33,9 +30,9 @@ pub(super) fn verdict(
         let mut watch = Watch { verdict: Verdict::new(config), live: None, beside: None };
         let mut filter = Filter::new(args.filter.clone())?;
         let mut run = Run::new(&mut watch, &stop, &ports);
-        let mut batch = Batch::new(BATCH);
+        let mut batch = Batch::default();
         while lock(&feeder).fill(&mut batch)? {
-            for captured in batch.frames() {
+            for captured in batch.chunk.frames() {
                 if filter.matches(&captured)? {
                     run.frame(&captured)?;
                 }

@@ -1,0 +1,65 @@
+//! What can be said of frames without the others: ahead of the tracker, and in another thread.
+//!
+//! That is most of the work: whether a frame passes the filter, its headers, and its ICRC. What is
+//! left of a packet is a [`Sighting`]; only what is no ordinary packet is looked at once more.
+
+use anyhow::Result;
+use roce_analyze::connections::{Sight, Sighting};
+use roce_capture::Frame as Captured;
+use roce_wire::{Ports, plain};
+
+use super::Watch;
+use crate::batches::Batch;
+use crate::drive::{Filter, link, wire_len};
+
+/// A batch of frames, and what was said of them.
+#[derive(Default)]
+pub(super) struct Looked {
+    pub(super) batch: Batch,
+    sightings: Vec<Sighting>,
+    others: Vec<Other>,
+}
+
+/// A frame that the tracker must see itself.
+struct Other {
+    /// Its place in the batch.
+    at: usize,
+    /// How many sightings come before it.
+    behind: usize,
+}
+
+impl Looked {
+    /// Looks at every frame of the batch.
+    pub(super) fn look(&mut self, filter: &mut Filter, ports: &Ports, icrc: bool) -> Result<()> {
+        self.sightings.clear();
+        self.others.clear();
+        for (at, captured) in self.batch.chunk.frames().enumerate() {
+            if !filter.matches(&captured)? {
+                continue;
+            }
+            let Captured { number, time_ns, data, .. } = captured;
+            let list = &mut self.sightings;
+            let sight = Sight { number, time_ns, checks_icrc: icrc, list };
+            if plain(link(&captured), data, wire_len(&captured), ports, sight).is_none() {
+                self.others.push(Other { at, behind: self.sightings.len() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the frames to the tracker as they stand in the capture.
+    pub(super) fn follow(&self, watch: &mut Watch, ports: &Ports) {
+        let mut rest = &self.sightings[..];
+        let mut done = 0;
+        for other in &self.others {
+            let before = rest.split_at_checked(other.behind.saturating_sub(done));
+            let (before, behind) = before.unwrap_or((rest, &[]));
+            watch.follow_all(before);
+            (rest, done) = (behind, other.behind);
+            if let Some(captured) = self.batch.chunk.frame(other.at) {
+                watch.other(&captured, ports);
+            }
+        }
+        watch.follow_all(rest);
+    }
+}
