@@ -1,5 +1,6 @@
 //! Writing capture files: pcapng, or pcap where the name says so.
 
+mod behind;
 mod commented;
 mod copy;
 mod output;
@@ -27,11 +28,20 @@ pub struct WriterOptions {
     pub snaplen: u32,
     /// The program's name, which pcapng records.
     pub application: String,
+    /// Whether a file may leave the system's memory, all but its first GiB, as soon as it is on
+    /// disk. That takes far less of the kernel's time where long files are made as fast as can be;
+    /// where bursts are to be caught it is of no use, since a disk is kept busy sooner.
+    pub uncached: bool,
 }
 
 impl Default for WriterOptions {
     fn default() -> Self {
-        Self { nanoseconds: true, snaplen: 256 << 10, application: "roce-sniff".to_owned() }
+        Self {
+            nanoseconds: true,
+            snaplen: 256 << 10,
+            application: "roce-sniff".to_owned(),
+            uncached: false,
+        }
     }
 }
 
@@ -86,6 +96,9 @@ impl FileWriter {
     }
 
     fn new(mut output: Output, is_pcap: bool, options: &WriterOptions) -> Self {
+        if options.uncached {
+            output.forget_behind();
+        }
         let encoding = if is_pcap {
             Encoding::Pcap(None)
         } else {

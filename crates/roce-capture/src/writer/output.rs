@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 
+use super::behind::Behind;
 use crate::Error;
 
 /// How much is gathered before it is written, in bytes.
@@ -24,6 +25,8 @@ pub(super) enum Sink {
 pub(super) struct Output {
     name: String,
     sink: Sink,
+    /// Of a file that is not to stay in memory.
+    behind: Option<Behind>,
     pending: Vec<u8>,
     /// The end of each record in `pending`, and how many frames the file has with it.
     marks: Vec<(usize, u64)>,
@@ -49,6 +52,7 @@ impl Output {
         Self {
             name,
             sink,
+            behind: None,
             pending: Vec::with_capacity(FULL.saturating_mul(2)),
             marks: Vec::new(),
             taken: 0,
@@ -56,6 +60,13 @@ impl Output {
             written: 0,
             frames: 0,
             failed: None,
+        }
+    }
+
+    /// Lets the system forget what has come to disk, if this is a file.
+    pub(super) fn forget_behind(&mut self) {
+        if let Sink::File(file) = &self.sink {
+            self.behind = Behind::of(file);
         }
     }
 
@@ -122,6 +133,9 @@ impl Output {
             }
         }
         self.take(done);
+        if let (Some(behind), Sink::File(file)) = (&mut self.behind, &self.sink) {
+            behind.reached(file, self.taken);
+        }
         Ok(())
     }
 

@@ -143,7 +143,8 @@ fn play(args: &CraftArgs, mut scenario: Scenario, output: &Path) -> Result<Outco
         Some(path) => Some(path.clone()),
     };
     let truth_target = truth_path.as_deref().map(Target::open).transpose()?;
-    let options = WriterOptions { nanoseconds: !args.micros, ..WriterOptions::default() };
+    let options =
+        WriterOptions { nanoseconds: !args.micros, uncached: true, ..WriterOptions::default() };
     let writer = match sink {
         Sink::File(file) => FileWriter::to_file(file, output, &options),
         Sink::Stdout => FileWriter::to_write(target.name(), Box::new(io::stdout()), &options),
