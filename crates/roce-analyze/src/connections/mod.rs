@@ -24,10 +24,12 @@
 mod answers;
 mod cm;
 mod cm_track;
+mod config;
 mod connection;
 mod copies;
 mod direction;
 mod flows;
+mod follow;
 mod holes;
 pub mod json;
 mod key;
@@ -57,6 +59,7 @@ mod upper;
 mod waiting;
 mod wire;
 
+pub use config::Config;
 pub use key::{FlowKey, HostPair};
 pub use proof::{MANY_PROOFS_PER_EVENT, MAX_PROOFS_PER_EVENT};
 pub use report::{
@@ -66,6 +69,6 @@ pub use report::{
 };
 pub use sighting::{Sight, Sighting};
 pub use totals::{BadIcrc, PfcPriority};
-pub use tracker::{Config, Tracker};
+pub use tracker::Tracker;
 pub use upper::Upper;
 pub use wire::{WireRate, WireRates};

@@ -2,14 +2,13 @@
 
 use std::collections::VecDeque;
 
-use roce_wire::{
-    Content, Frame, IcrcFault, IcrcState, Link, Net, Packet, Pfc, Ports, Qpn, Reject, Service,
-    plain,
-};
+use roce_wire::{Content, Frame, IcrcFault, IcrcState, Net, Packet, Pfc, Qpn, Reject, Service};
 
 use super::cm_track::CmTable;
+use super::config::Config;
 use super::connection::Conn;
 use super::copies::Copies;
+use super::follow::GROUP;
 use super::key::FlowKey;
 use super::merge;
 use super::outcome;
@@ -17,70 +16,14 @@ use super::pairing::Unpaired;
 use super::proof::{MANY_PROOFS_PER_EVENT, Proofs, Room};
 use super::report::{Connection, Evicted, Report};
 use super::seen::Seen;
-use super::sighting::{Sight, Sighting};
-use super::table::{At, Table};
+use super::sighting::Sighting;
+use super::table::Table;
 use super::timing::Budget;
 use super::totals::{BadIcrc, MAX_FRAMES, Totals};
 use super::unreachable;
 
-/// What a tracker may use, and how it is to look at frames.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct Config {
-    /// Most connections that are remembered, ended ones included; the oldest give way.
-    pub max_connections: usize,
-    /// Most histograms. One takes about 10 kB, a connection may want six.
-    pub max_histograms: u32,
-    /// Whether the ICRC is checked.
-    pub check_icrc: bool,
-    /// Whether more frames are kept of each kind of event than ten: up to 10,000 for each direction
-    /// and a million in all.
-    pub all_proofs: bool,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            max_connections: 1_000_000,
-            max_histograms: 16_384,
-            check_icrc: true,
-            all_proofs: false,
-        }
-    }
-}
-
-impl Config {
-    /// The same with room for other many connections.
-    #[must_use]
-    pub const fn with_max_connections(self, max_connections: usize) -> Self {
-        Self { max_connections, ..self }
-    }
-
-    /// The same with room for other many histograms.
-    #[must_use]
-    pub const fn with_max_histograms(self, max_histograms: u32) -> Self {
-        Self { max_histograms, ..self }
-    }
-
-    /// The same with or without a check of the ICRC.
-    #[must_use]
-    pub const fn with_check_icrc(self, check_icrc: bool) -> Self {
-        Self { check_icrc, ..self }
-    }
-}
-
-impl Config {
-    /// The same with all the frames that prove something, not only the first ten of each kind.
-    #[must_use]
-    pub const fn with_all_proofs(self, all_proofs: bool) -> Self {
-        Self { all_proofs, ..self }
-    }
-}
-
 /// Most series over time. One takes up to 10 kB.
 const MAX_SERIES: u32 = 16_384;
-/// How many packets are looked up at a time.
-const GROUP: usize = 16;
 /// Bytes of an ICRC.
 const ICRC_LEN: u32 = 4;
 /// How many hosts with a bad ICRC are told apart.
@@ -101,7 +44,7 @@ const MAX_BAD_HOSTS: usize = 64;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Tracker {
-    config: Config,
+    pub(super) config: Config,
     pub(super) table: Table,
     pub(super) unpaired: Unpaired,
     /// Those that a REQ has asked for and no REP has answered.
@@ -110,7 +53,7 @@ pub struct Tracker {
     /// Those that are over, whose numbers may be used again.
     finished: VecDeque<Connection>,
     /// Packets that will be looked up together.
-    waiting: Vec<Sighting>,
+    pub(super) waiting: Vec<Sighting>,
     pub(super) totals: Totals,
     evicted: Evicted,
     pub(super) budget: Budget,
@@ -188,65 +131,6 @@ impl Tracker {
             }
         }
         false
-    }
-
-    /// Takes a frame by its bytes, as [`Frame::parse`] would, if it is a plain one: `false` where
-    /// [`Self::observe`] must be asked.
-    #[inline(always)]
-    #[allow(clippy::inline_always, reason = "once for every frame of a capture")]
-    pub fn observe_plain(
-        &mut self,
-        (link, bytes, wire_len): (Link, &[u8], usize),
-        ports: &Ports,
-        number: u64,
-        time_ns: Option<u64>,
-    ) -> bool {
-        let checks_icrc = self.config.check_icrc;
-        let sight = Sight { number, time_ns, checks_icrc, list: &mut self.waiting };
-        if plain(link, bytes, wire_len, ports, sight).is_none() {
-            return false;
-        }
-        if self.waiting.len() >= GROUP {
-            self.follow_waiting();
-        }
-        true
-    }
-
-    /// Whatever comes next, the packets before it have been taken.
-    #[inline(never)]
-    fn follow_waiting(&mut self) {
-        let mut waiting = core::mem::take(&mut self.waiting);
-        self.follow_all(&waiting);
-        waiting.clear();
-        self.waiting = waiting;
-    }
-
-    /// Takes packets that were taken out of their frames, in the order of the capture.
-    #[inline]
-    pub fn follow_all(&mut self, sightings: &[Sighting]) {
-        for group in sightings.chunks(GROUP) {
-            // Looked up one by one, each would wait for the memory that the last one asked for.
-            let mut places = [None; GROUP];
-            for (place, sighting) in places.iter_mut().zip(group) {
-                *place = self.table.find(&sighting.key);
-            }
-            let changes = self.table.changes();
-            for (place, sighting) in places.iter().zip(group) {
-                let is_valid = self.table.changes() == changes;
-                self.follow_at(sighting, place.filter(|_| is_valid));
-            }
-        }
-    }
-
-    #[inline(always)]
-    #[allow(clippy::inline_always, reason = "once for every packet")]
-    fn follow_at(&mut self, Sighting { key, seen }: &Sighting, at: Option<At>) {
-        self.totals.count_frame(seen.frame, seen.time, seen.wire_len.into(), seen.is_cut);
-        count_carrier(&mut self.totals, key.carrier());
-        let [ok, _, unchecked] = &mut self.totals.icrc;
-        let count = if seen.icrc == IcrcState::Ok { ok } else { unchecked };
-        *count = count.wrapping_add(1);
-        self.flow(key, seen, at);
     }
 
     fn packet(
@@ -458,7 +342,7 @@ fn end_is_beginning(totals: &Totals) -> bool {
 }
 
 #[inline]
-fn count_carrier(totals: &mut Totals, carrier: roce_wire::Carrier) {
+pub(super) fn count_carrier(totals: &mut Totals, carrier: roce_wire::Carrier) {
     let [v1, v2_ipv4, v2_ipv6, infiniband] = &mut totals.carriers;
     let count = match carrier {
         roce_wire::Carrier::V1 => v1,
