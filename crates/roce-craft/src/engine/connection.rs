@@ -133,7 +133,9 @@ impl Connection {
     fn pass(&mut self, dir: Dir, is_on: bool) {
         let Channel { before, after, last_arrival, .. } = self.channels.of_mut(dir);
         let Some((time, tx)) = before.first_mut() else { return };
-        tx.fate.captured = is_on;
+        if !is_on {
+            tx.fate.missed = true;
+        }
         if is_on {
             self.batch.push(Entry::new(*time, What::Frame, *tx));
         }

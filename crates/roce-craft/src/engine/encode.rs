@@ -231,29 +231,34 @@ fn packet<'p>(
     if plan.mig_req {
         packet = packet.edit_bth(|bth| bth.with_mig_req(true));
     }
-    match tx.body {
-        Body::Request(request) => request_packet(plan, identity, tx, &request, packet),
+    match &tx.body {
+        Body::Request(request) => request_packet(plan, identity, tx, request, &mut packet),
         Body::Response { msn, place, .. } if place.begins() || place.ends() => {
-            packet.aeth(Aeth::new(Syndrome::ACK_UNLIMITED, Msn::new(msn)))
+            packet = packet.aeth(Aeth::new(Syndrome::ACK_UNLIMITED, Msn::new(*msn)));
         }
-        Body::AtomicAck { msn, original } => packet
-            .aeth(Aeth::new(Syndrome::ACK_UNLIMITED, Msn::new(msn)))
-            .atomic_ack_eth(AtomicAckEth::new(original)),
+        Body::AtomicAck { msn, original } => {
+            packet = packet
+                .aeth(Aeth::new(Syndrome::ACK_UNLIMITED, Msn::new(*msn)))
+                .atomic_ack_eth(AtomicAckEth::new(*original));
+        }
         Body::Ack { syndrome, msn, .. } => {
-            packet.aeth(Aeth::new(Syndrome(syndrome), Msn::new(msn)))
+            packet = packet.aeth(Aeth::new(Syndrome(*syndrome), Msn::new(*msn)));
         }
-        _ => packet,
+        _ => {}
     }
+    packet
 }
 
-fn request_packet<'p>(
+/// Completes the packet of a request. In its place: moved, it would be copied in parts that do not fit
+/// those in which it was just written, and a processor waits for such.
+fn request_packet(
     plan: &ConnectionPlan,
     identity: &Identity,
     tx: &Tx,
     request: &Request,
-    mut packet: PacketBuilder<'p>,
-) -> PacketBuilder<'p> {
-    packet =
+    packet: &mut PacketBuilder<'_>,
+) {
+    *packet =
         packet.edit_bth(|bth| bth.with_ack_req(request.ack_req).with_solicited(request.solicited));
     let there = tx.dir.other();
     // Messages follow one another in the peer's buffer.
@@ -263,23 +268,26 @@ fn request_packet<'p>(
         || request.kind == OpKind::Write && request.place.begins();
     if has_reth {
         let length = if request.kind == OpKind::AtomicWrite { 8 } else { request.length };
-        packet = packet.reth(Reth::new(va, r_key, length));
+        *packet = packet.reth(Reth::new(va, r_key, length));
     }
     if request.kind == OpKind::Flush {
-        packet = packet.feth(Feth::new(Feth::RANGE, Feth::GLOBAL));
+        *packet = packet.feth(Feth::new(Feth::RANGE, Feth::GLOBAL));
     }
     if matches!(request.kind, OpKind::CompareSwap | OpKind::FetchAdd) {
-        packet = packet.atomic_eth(AtomicEth::new(va, r_key, tx.message, 0));
+        *packet = packet.atomic_eth(AtomicEth::new(va, r_key, tx.message, 0));
     }
     if request.immediate {
-        packet = packet.imm_dt(wire_psn(0, tx.message).get().to_be_bytes());
+        *packet = packet.imm_dt(wire_psn(0, tx.message).get().to_be_bytes());
     }
     if request.invalidate {
-        packet = packet.ieth(RKey::new(*identity.r_key.of(there)));
+        *packet = packet.ieth(RKey::new(*identity.r_key.of(there)));
     }
     match plan.service {
-        Service::Ud => packet.deth(Deth::new(QKey::new(identity.q_key), identity.qpn(tx.dir))),
-        Service::Xrc => packet.xrceth(XrcEth::new(plan.srqn)),
-        Service::Rc | Service::Uc => packet,
+        Service::Ud => {
+            let deth = Deth::new(QKey::new(identity.q_key), identity.qpn(tx.dir));
+            *packet = packet.deth(deth);
+        }
+        Service::Xrc => *packet = packet.xrceth(XrcEth::new(plan.srqn)),
+        Service::Rc | Service::Uc => {}
     }
 }

@@ -37,7 +37,7 @@ impl Connection {
                 self.recorder.absent(tx, self.wire(tx), what, stage.details);
             }
             (What::Duplicate, _) => {
-                if tx.fate.captured && !self.missed.contains(&(tx.dir, tx.order)) {
+                if !tx.fate.missed && !self.missed.contains(&(tx.dir, tx.order)) {
                     self.recorder.duplicate_request(tx);
                 }
             }

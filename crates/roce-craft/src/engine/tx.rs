@@ -142,8 +142,9 @@ pub(crate) struct Fate {
     pub late: u64,
     /// The network made it of another.
     pub is_copy: bool,
-    /// Whether it is in the capture; known once it has passed.
-    pub captured: bool,
+    /// It passed before the capture began. What is written to nearly every packet says nothing here:
+    /// a byte written just before a packet is copied makes a processor wait.
+    pub missed: bool,
 }
 
 impl Tx {

@@ -123,8 +123,9 @@ impl<'p> PacketBuilder<'p> {
     /// The same with the base header edited: SE, MigReq, AckReq, FECN, and what no sender should
     /// set, such as the transport version or reserved bits.
     #[must_use]
-    pub fn edit_bth(self, edit: impl FnOnce(Bth) -> Bth) -> Self {
-        Self { bth: edit(self.bth), ..self }
+    pub fn edit_bth(mut self, edit: impl FnOnce(Bth) -> Bth) -> Self {
+        self.bth = edit(self.bth);
+        self
     }
 
     /// The same with another partition.
