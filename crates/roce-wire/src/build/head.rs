@@ -39,6 +39,8 @@ struct Fill {
     at: usize,
     length: bool,
     checksum: bool,
+    /// Of IPv4: the sum of its words but for what is filled.
+    sum: u32,
 }
 
 /// Headers that have such fields.
@@ -53,7 +55,7 @@ enum Net {
 
 impl Head {
     pub(super) fn new(parts: &[Part]) -> Self {
-        let nothing = Fill { of: Net::Udp, at: 0, length: false, checksum: false };
+        let nothing = Fill { of: Net::Udp, at: 0, length: false, checksum: false, sum: 0 };
         let mut head = Self {
             bytes: [0; ROOM],
             len: 0,
@@ -88,7 +90,8 @@ impl Head {
             (self.net, self.udp) = (Some((of, at)), None);
         }
         if let Some(slot) = self.fills.get_mut(self.count) {
-            *slot = Fill { of, at, length: auto.length, checksum: auto.checksum };
+            let sum = if of == Net::Ipv4 { sum_of_rest(bytes, auto.length) } else { 0 };
+            *slot = Fill { of, at, length: auto.length, checksum: auto.checksum, sum };
             self.count = self.count.saturating_add(1);
         }
     }
@@ -103,7 +106,11 @@ impl Head {
     /// DSCP and ECN together, in the last network header.
     pub fn set_traffic_class(&mut self, class: u8) {
         match self.net {
-            Some((Net::Ipv4, at)) => edit(&mut self.bytes, at, |ip: Ipv4| ip.with_tos(class)),
+            Some((Net::Ipv4, at)) => {
+                // Version and header length share its word.
+                let first = self.bytes.get(at).copied().unwrap_or_default();
+                self.set_ipv4_word(at, 0, u16::from_be_bytes([first, class]));
+            }
             Some((Net::Ipv6, at)) => {
                 edit(&mut self.bytes, at, |ip: Ipv6| ip.with_traffic_class(class));
             }
@@ -117,7 +124,22 @@ impl Head {
     /// Identification of the last network header, if that is IPv4.
     pub fn set_ip_id(&mut self, id: u16) {
         if let Some((Net::Ipv4, at)) = self.net {
-            patch(&mut self.bytes, at.saturating_add(4), id);
+            self.set_ipv4_word(at, 4, id);
+        }
+    }
+
+    /// Sets a word of the IPv4 header that stands at `at`, and keeps its sum right.
+    #[inline]
+    fn set_ipv4_word(&mut self, at: usize, offset: usize, word: u16) {
+        let place = at.saturating_add(offset);
+        let before = self.bytes.get(place..).and_then(<[u8]>::first_chunk::<2>);
+        let before = before.map_or(0, |bytes| u16::from_be_bytes(*bytes));
+        patch(&mut self.bytes, place, word);
+        // The last header is that of the last such fill; behind it there may be UDP's.
+        let fills = self.fills.get_mut(..self.count).unwrap_or_default();
+        if let Some(fill) = fills.iter_mut().rev().find(|fill| fill.at == at) {
+            let sum = fill.sum.wrapping_add(u32::from(word));
+            fill.sum = sum.wrapping_sub(u32::from(before));
         }
     }
 
@@ -191,11 +213,10 @@ impl Head {
                 }
             }
             if fill.of == Net::Ipv4 && fill.checksum {
-                let sum_at = at.saturating_add(10);
-                patch(frame, sum_at, 0);
-                let header = frame.get(at..).and_then(<[u8]>::first_chunk::<{ Ipv4::LEN }>);
-                let sum = header.map_or(0, |header| checksum::sum(0, header));
-                patch(frame, sum_at, checksum::finish(sum));
+                // By the kept sum: to read what was just written would make a processor wait.
+                let length = if fill.length { u16_or_max(from_here) } else { 0 };
+                let sum = fill.sum.wrapping_add(u32::from(length));
+                patch(frame, at.saturating_add(10), checksum::finish(sum));
             }
         }
     }
@@ -214,6 +235,17 @@ impl Head {
             Net::Udp => return None,
         })
     }
+}
+
+/// The sum of the words of an IPv4 header without its checksum, and without its length if that is
+/// filled.
+fn sum_of_rest(header: &[u8], is_length_filled: bool) -> u32 {
+    let mut header = header.first_chunk::<{ Ipv4::LEN }>().copied().unwrap_or_default();
+    patch(&mut header, 10, 0);
+    if is_length_filled {
+        patch(&mut header, 2, 0);
+    }
+    checksum::sum(0, &header)
 }
 
 /// Writes a number at its place.
