@@ -9,6 +9,8 @@ use crate::queue::drop_first;
 #[derive(Debug, Default)]
 pub(crate) struct Leg {
     packets: VecDeque<(u64, Tx)>,
+    /// When the first of them arrives: asked far more often than it changes, and near at hand here.
+    next: Option<u64>,
 }
 
 impl Leg {
@@ -17,16 +19,18 @@ impl Leg {
     pub(crate) fn push(&mut self, time: u64, tx: &Tx) {
         if self.packets.back().is_none_or(|(last, _)| *last <= time) {
             self.packets.push_back((time, *tx));
+            self.next.get_or_insert(time);
             return;
         }
         // Packets that are held back are few.
         let at = self.packets.partition_point(|(other, _)| *other <= time);
         self.packets.insert(at, (time, *tx));
+        self.next = self.packets.front().map(|(time, _)| *time);
     }
 
     /// When the next packet arrives.
-    pub(crate) fn next_time(&self) -> Option<u64> {
-        self.packets.front().map(|(time, _)| *time)
+    pub(crate) const fn next_time(&self) -> Option<u64> {
+        self.next
     }
 
     /// The next packet; it stays until it is dropped.
@@ -34,13 +38,14 @@ impl Leg {
         self.packets.front()
     }
 
-    /// The same to be changed.
-    pub(crate) fn first_mut(&mut self) -> Option<&mut (u64, Tx)> {
-        self.packets.front_mut()
+    /// The same packet to be changed.
+    pub(crate) fn first_mut(&mut self) -> Option<(u64, &mut Tx)> {
+        self.packets.front_mut().map(|(time, tx)| (*time, tx))
     }
 
     pub(crate) fn drop_first(&mut self) {
         drop_first(&mut self.packets);
+        self.next = self.packets.front().map(|(time, _)| *time);
     }
 }
 

@@ -137,7 +137,7 @@ impl Connection {
             tx.fate.missed = true;
         }
         if is_on {
-            self.batch.push(Entry::new(*time, What::Frame, *tx));
+            self.batch.push(Entry::new(time, What::Frame, *tx));
         }
         if !tx.fate.lost_after {
             let rest = self.plan.latency.saturating_sub(*self.plan.leg.of(dir));
