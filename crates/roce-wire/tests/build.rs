@@ -354,3 +354,32 @@ fn a_frame_made_in_its_place_is_the_same() {
         }
     }
 }
+
+#[test]
+fn what_is_set_in_a_head_is_in_its_ipv4_checksum() {
+    /// RFC 1071: with its checksum, the words of a right header add up to ones.
+    fn adds_up(header: &[u8]) -> bool {
+        let words = header.chunks(2).map(|word| u64::from(word[0]) << 8 | u64::from(word[1]));
+        let sum: u64 = words.sum();
+        (sum >> 16) + (sum & 0xffff) == 0xffff
+    }
+    let plain = FrameBuilder::ethernet(A, B).ipv4(A4, B4).udp(1);
+    let tunnel = FrameBuilder::ethernet(A, B).ipv4(A4, B4).vxlan(7, 9, A, B).ipv4(B4, A4).udp(1);
+    let length_given = plain.net_length(8);
+    for (builder, places) in [(plain, vec![14]), (tunnel, vec![14, 64]), (length_given, vec![14])] {
+        let mut head = builder.head();
+        for (class, id) in [(0, 0), (0xff, 0xffff), (3, 1), (0, 0x8000), (0xc2, 0xfffe)] {
+            head.set_traffic_class(class);
+            head.set_ip_id(id);
+            head.set_udp_src_port(id ^ 0x55);
+            for info in OPCODES {
+                let packet = packet(&info, &[5; 64]);
+                let mut placed = vec![0xee; head.len(&packet)];
+                head.emit_to(&packet, &mut placed).unwrap();
+                assert!(places.iter().all(|at| adds_up(&placed[*at..*at + 20])));
+                let last = &placed[*places.last().unwrap()..];
+                assert_eq!((last[0], last[1], [last[4], last[5]]), (0x45, class, id.to_be_bytes()));
+            }
+        }
+    }
+}
