@@ -294,11 +294,11 @@ impl Tracker {
         }
         let (table, cm, _) = self.parts();
         let id = conn.id;
-        let hosts = conn.dirs[1].key.map(|key| key.hosts());
+        let back = conn.dirs[1].key;
         if let Some(slot) = table.add(conn) {
             cm.slots.insert(exchange, (slot, id));
-            if let Some(hosts) = hosts {
-                self.awaited.add(hosts, slot);
+            if let Some(back) = back {
+                self.awaited.add(&back, slot);
             }
         }
     }

@@ -19,6 +19,7 @@ pub(super) type Percent = u8;
 
 /// A connection while it is watched.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub(super) struct Conn {
     /// In the order of appearance, from 1.
     pub id: u64,
@@ -104,7 +105,10 @@ impl Conn {
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "once for every packet, in one place")]
     pub(super) fn observe(&mut self, dir: usize, seen: &Seen, budget: &mut Budget) -> Fit {
-        self.is_recent = true;
+        if !self.is_recent {
+            // What is not written need not go back to memory.
+            self.is_recent = true;
+        }
         let [a, b] = &mut self.dirs;
         let (this, other) = if dir == 0 { (a, b) } else { (b, a) };
         this.tick(seen.time, budget);

@@ -1,5 +1,7 @@
 //! One direction of a connection: what its packets were, and the PSNs of its requests.
 
+use core::hint::black_box;
+
 use roce_wire::{Ecn, Psn};
 
 use super::key::FlowKey;
@@ -176,6 +178,19 @@ impl Direction {
             course: Course::default(),
             q_key: None,
         }
+    }
+
+    /// Reads a field of each cache line that packets touch.
+    #[inline]
+    pub(super) fn fetch(&self) {
+        black_box((self.packets, self.rate, self.next));
+        black_box((self.in_flight, self.messages, self.ecn, self.max_idle, self.recent_at));
+    }
+
+    /// The same of the lines that answers touch of the requests' direction.
+    #[inline]
+    pub(super) fn fetch_requests(&self) {
+        black_box((self.next, self.in_flight));
     }
 
     #[inline]

@@ -102,7 +102,7 @@ impl Tracker {
             self.totals.refused = self.totals.refused.saturating_add(1);
             return None;
         };
-        self.unpaired.add(key.hosts(), slot);
+        self.unpaired.add(&key, slot);
         self.table.find(&key)
     }
 
@@ -179,7 +179,7 @@ impl Tracker {
         conn.observe_out_of_line(at.dir(), (seen, None), &mut self.budget);
         let slot = self.table.add(conn);
         if let (Some(slot), Some(key), None) = (slot, keys[0], keys[1]) {
-            self.unpaired.add(key.hosts(), slot);
+            self.unpaired.add(&key, slot);
         }
     }
 }

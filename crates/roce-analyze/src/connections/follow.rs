@@ -9,6 +9,9 @@ use super::tracker::{Tracker, count_carrier};
 /// How many packets are looked up at a time.
 pub(super) const GROUP: usize = 16;
 
+/// So many connections fit the caches of a processor.
+const IN_CACHE: usize = 2048;
+
 impl Tracker {
     /// Takes a frame by its bytes, as [`Frame::parse`] would, if it is a plain one: `false` where
     /// [`Self::observe`] must be asked.
@@ -52,6 +55,9 @@ impl Tracker {
     fn follow_in_order(&mut self, sightings: &[Sighting]) {
         for group in sightings.chunks(GROUP) {
             // Looked up one by one, each would wait for the memory that the last one asked for.
+            if self.table.len() > IN_CACHE {
+                self.table.fetch(group);
+            }
             let mut places = [None; GROUP];
             for (place, sighting) in places.iter_mut().zip(group) {
                 *place = self.table.find(&sighting.key);

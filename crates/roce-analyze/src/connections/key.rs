@@ -196,6 +196,11 @@ impl FlowKey {
         Some(self.src_qp).filter(|qp| *qp != 0)
     }
 
+    /// Whether it comes from the lower of its two hosts.
+    pub(super) const fn is_from_low(&self) -> bool {
+        self.src <= self.dst
+    }
+
     /// The two hosts and the way between them.
     #[must_use]
     pub fn hosts(&self) -> HostPair {

@@ -9,7 +9,7 @@ use roce_wire::Service;
 
 use super::connection::{Conn, Percent};
 use super::direction::{Direction, flag};
-use super::key::HostPair;
+use super::key::{FlowKey, HostPair};
 use super::port;
 use super::report::LearnedFrom;
 use super::seen::Seen;
@@ -26,9 +26,17 @@ pub(super) struct Unpaired {
 
 #[derive(Clone, Debug, Default)]
 struct Candidates {
-    slots: Vec<usize>,
+    slots: Vec<Candidate>,
     /// Whether there were more than are listed, so that none is the only one.
     is_cut: bool,
+}
+
+/// A connection in its slot. Its own memory is cold, so what rules it out stands here.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    slot: usize,
+    /// Where its known direction comes from, of the two hosts.
+    is_from_low: bool,
 }
 
 /// The other direction.
@@ -57,18 +65,19 @@ struct Score {
 }
 
 impl Unpaired {
-    pub(super) fn add(&mut self, hosts: HostPair, slot: usize) {
-        let candidates = self.by_hosts.entry(hosts).or_default();
+    /// Adds a connection, of which the flow with this key is known.
+    pub(super) fn add(&mut self, key: &FlowKey, slot: usize) {
+        let candidates = self.by_hosts.entry(key.hosts()).or_default();
         if candidates.slots.len() >= MAX_CANDIDATES {
             candidates.slots.remove(0);
             candidates.is_cut = true;
         }
-        candidates.slots.push(slot);
+        candidates.slots.push(Candidate { slot, is_from_low: key.is_from_low() });
     }
 
     pub(super) fn remove(&mut self, hosts: &HostPair, slot: usize) {
         if let Some(candidates) = self.by_hosts.get_mut(hosts) {
-            candidates.slots.retain(|other| *other != slot);
+            candidates.slots.retain(|other| other.slot != slot);
             if candidates.slots.is_empty() && !candidates.is_cut {
                 self.by_hosts.remove(hosts);
             }
@@ -81,7 +90,8 @@ impl Unpaired {
         let conn = table.get(at.slot())?;
         let key = conn.dirs[0].key.filter(|_| conn.packets() == 0 && seen.kind.is_request())?;
         let port = seen.src_port?;
-        let mut fits = self.by_hosts.get(&key.hosts())?.slots.iter().copied().filter(|slot| {
+        let candidates = self.by_hosts.get(&key.hosts())?.slots.iter();
+        let mut fits = candidates.map(|candidate| candidate.slot).filter(|slot| {
             table.get(*slot).is_some_and(|other| {
                 let [there, back] = &other.dirs;
                 other.cm.as_ref().is_some_and(|cm| cm.predicted_src_port == Some(port))
@@ -102,12 +112,16 @@ impl Unpaired {
             return None;
         }
         let candidates = self.by_hosts.get(&key.hosts())?;
-        let scored = candidates.slots.iter().filter_map(|slot| {
-            let other = table.get(*slot)?;
-            let fits = *slot != at.slot() && other.dirs[0].key?.src() == key.dst();
-            let score = fits.then(|| score(conn, other, seen))?;
-            (score.psn || score.port).then_some((score, *slot))
-        });
+        let is_back = |candidate: &&Candidate| {
+            candidate.is_from_low != key.is_from_low() || key.src() == key.dst()
+        };
+        let scored =
+            candidates.slots.iter().filter(is_back).filter_map(|Candidate { slot, .. }| {
+                let other = table.get(*slot)?;
+                let fits = *slot != at.slot() && other.dirs[0].key?.src() == key.dst();
+                let score = fits.then(|| score(conn, other, seen))?;
+                (score.psn || score.port).then_some((score, *slot))
+            });
         let mut best: Option<(Score, usize, bool)> = None;
         for (score, slot) in scored {
             best = match best {

@@ -1,11 +1,13 @@
 //! The flow table: bounded, and the same cost for one connection as for a hundred thousand.
 
 use core::hash::BuildHasher;
+use core::hint::black_box;
 
 use hashbrown::HashTable;
 
 use super::connection::Conn;
 use super::key::FlowKey;
+use super::sighting::Sighting;
 
 /// A place in the table: which connection and which of its directions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,6 +80,27 @@ impl Table {
     #[inline]
     pub(super) fn get(&self, slot: usize) -> Option<&Conn> {
         self.chunks.get(slot / CHUNK)?.get(slot % CHUNK)?.as_ref()
+    }
+
+    /// Asks for the memory of the connections that these packets are of, of all at once: otherwise
+    /// each part of each would be waited for. Whether they are theirs will be seen.
+    #[inline(never)]
+    pub(super) fn fetch(&self, sightings: &[Sighting]) {
+        for Sighting { key, seen } in sightings {
+            let hash = self.hasher.hash_one(key);
+            let at = self.index.iter_hash(hash).next();
+            if let Some(at) = at
+                && let Some(conn) = self.get(at.slot())
+                && let [a, b] = &conn.dirs
+            {
+                let (this, other) = if at.dir() == 0 { (a, b) } else { (b, a) };
+                black_box(conn.service);
+                this.fetch();
+                if !seen.kind.is_request() {
+                    other.fetch_requests();
+                }
+            }
+        }
     }
 
     #[inline]
