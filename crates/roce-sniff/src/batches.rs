@@ -18,12 +18,37 @@ use crate::stop::Stop;
 
 /// More threads would wait for the reader.
 const MAX_THREADS: usize = 4;
-/// How many threads to use for this work; 1 where the order of the frames matters.
-pub(crate) fn threads(args: &SourceArgs) -> usize {
-    if args.write.is_some() || args.count.is_some() {
+
+/// Where frames are longer than this on average, reading them is most of the work, and one thread is
+/// fastest: in bytes.
+const LARGE: usize = 1024;
+/// How many frames tell how long they are.
+const SAMPLE: usize = 64;
+
+/// How many threads to use for this work; 1 where the order of the frames matters, and where they
+/// are large.
+pub(crate) fn threads(args: &SourceArgs, inputs: &[Input]) -> usize {
+    if args.write.is_some() || args.count.is_some() || inputs.first().is_some_and(are_large) {
         return 1;
     }
     thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS)
+}
+
+/// Whether the first frames of a file are large. What cannot be opened is told by who reads it.
+fn are_large(input: &Input) -> bool {
+    let Input::File(path) = input else { return false };
+    if input.is_stream() {
+        return false;
+    }
+    let Ok(mut reader) = FileReader::open(path) else { return false };
+    let (mut frames, mut bytes) = (0usize, 0usize);
+    while frames < SAMPLE
+        && let Ok(Some(captured)) = reader.next_frame()
+    {
+        frames = frames.saturating_add(1);
+        bytes = bytes.saturating_add(captured.data.len());
+    }
+    bytes > frames.saturating_mul(LARGE)
 }
 
 /// What is behind a lock, whatever became of who held it.

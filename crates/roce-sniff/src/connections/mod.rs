@@ -189,8 +189,8 @@ impl Watch {
         quiet: bool,
     ) -> Result<(Report, Trace)> {
         let (watch, trace) = match source {
-            Source::Files(inputs) if threads(args) > 1 => {
-                parallel::follow(self, inputs, args, quiet, threads(args))?
+            Source::Files(inputs) if threads(args, inputs) > 1 => {
+                parallel::follow(self, inputs, args, quiet, threads(args, inputs))?
             }
             _ => {
                 let trace = drive(source, args, quiet, &mut self)?;

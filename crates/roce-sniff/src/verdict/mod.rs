@@ -29,8 +29,8 @@ pub(crate) fn run(args: &VerdictArgs) -> Result<Outcome> {
     let is_live = matches!(source, Source::Live(_));
     let config = Config { check_icrc: !args.source.no_icrc, ..Config::default() };
     let (verdict, trace, host) = match &source {
-        Source::Files(inputs) if threads(&args.source) > 1 => {
-            let threads = threads(&args.source);
+        Source::Files(inputs) if threads(&args.source, inputs) > 1 => {
+            let threads = threads(&args.source, inputs);
             let quiet = args.output.quiet;
             let (verdict, trace) = parallel::verdict(inputs, &args.source, config, quiet, threads)?;
             (verdict, trace, None)
