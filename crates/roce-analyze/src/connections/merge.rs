@@ -41,7 +41,8 @@ pub(super) fn datagrams(connections: &mut Vec<Connection>) {
             (flow.first_frame, flow.first_ns) = first;
         }
     }
-    connections.retain(|connection| !gone.contains(&connection.id));
+    gone.sort_unstable();
+    connections.retain(|connection| gone.binary_search(&connection.id).is_err());
 }
 
 /// Who sends datagrams to a host after asking it for a service was answered: where the answer was
