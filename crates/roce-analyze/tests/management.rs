@@ -46,6 +46,26 @@ fn requests_for_connections_that_come_to_nothing() {
     );
 }
 
+/// However many requests the same host has made before, the error is about the one that it quotes.
+#[test]
+fn an_unreachable_port_is_told_of_the_request_among_many() {
+    let before = ["cmtime_v4", "rping_v4", "ucmatose_v4", "rcopy_v4", "nvme_rdma_v4", "cm_reject"];
+    let all: Vec<Record> = before
+        .iter()
+        .chain(["mixed"].iter())
+        .flat_map(|n| records(&format!("rxe/{n}.pcap")))
+        .collect();
+    let of_mixed = records("rxe/mixed.pcap").len();
+    let expected = (all.len() - of_mixed + 152) as u64;
+    // More than once, for what is found in a table may come in any order.
+    for _ in 0..20 {
+        let report = analyze(&all, Config::default());
+        let told: Vec<_> =
+            report.connections.iter().filter_map(|c| c.cm.as_ref()?.unreachable).collect();
+        assert_eq!(told, [expected]);
+    }
+}
+
 /// Where only one direction is captured, a REQ is without its REP. The data that follows it is its
 /// own by the UDP source port, and the RTU says that it was answered.
 #[test]

@@ -1,5 +1,7 @@
 //! Connections as the connection manager makes them: from REQ to DREP.
 
+use std::collections::VecDeque;
+
 use hashbrown::HashMap;
 use roce_wire::mad::Management;
 use roce_wire::mad::cm::{CmMessage, Dreq, Rep, Req, SidrRep, SidrReq};
@@ -23,7 +25,12 @@ type ExchangeKey = (Addr, u32, bool);
 pub(super) struct CmTable {
     /// Where each is in the table of connections, and the number of the connection.
     slots: HashMap<ExchangeKey, (usize, u64), foldhash::fast::RandomState>,
+    /// The same of the newest requests, by who asked and who was asked.
+    asked: HashMap<(Addr, Addr), VecDeque<(usize, u64)>, foldhash::fast::RandomState>,
 }
+
+/// How many requests between two hosts an ICMP error may be about: the newest.
+const MAX_ASKED: usize = 64;
 
 impl CmTable {
     /// The connection is gone.
@@ -35,6 +42,23 @@ impl CmTable {
                 let exchange = (host, cm.local_comm_id, cm.is_sidr);
                 self.forget_exchange(&exchange, conn.id);
             }
+            if let Some(asked) = self.asked.get_mut(&(host, peer)) {
+                asked.retain(|(_, id)| *id != conn.id);
+                if asked.is_empty() {
+                    self.asked.remove(&(host, peer));
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, exchange: ExchangeKey, peer: Option<Addr>, at: (usize, u64)) {
+        self.slots.insert(exchange, at);
+        if let Some(peer) = peer {
+            let asked = self.asked.entry((exchange.0, peer)).or_default();
+            if asked.len() >= MAX_ASKED {
+                asked.pop_front();
+            }
+            asked.push_back(at);
         }
     }
 
@@ -233,13 +257,11 @@ impl Tracker {
         if totals.unreachable.len() < super::totals::MAX_FRAMES {
             totals.unreachable.push((error.dst, number));
         }
-        let asked = cm.slots.iter().filter(|((host, ..), _)| *host == error.src);
-        let slots: Vec<usize> =
-            asked.map(|(_, (slot, _))| *slot).take(super::totals::MAX_FRAMES).collect();
-        for slot in slots {
-            let Some(conn) = table.get_mut(slot) else { continue };
-            let is_to = conn.peer_of_requester() == Some(error.dst);
-            if let Some(cm) = conn.cm.as_mut().filter(|cm| is_to && !cm.is_answered()) {
+        // One error is enough for each: those that it is about need not be found again.
+        for (slot, id) in cm.asked.remove(&(error.src, error.dst)).unwrap_or_default() {
+            let conn = table.get_mut(slot).filter(|conn| conn.id == id);
+            if let Some(cm) = conn.and_then(|conn| conn.cm.as_mut()).filter(|cm| !cm.is_answered())
+            {
                 cm.unreachable.get_or_insert(number);
             }
         }
@@ -295,8 +317,9 @@ impl Tracker {
         let (table, cm, _) = self.parts();
         let id = conn.id;
         let back = conn.dirs[1].key;
+        let peer = conn.peer_of_requester();
         if let Some(slot) = table.add(conn) {
-            cm.slots.insert(exchange, (slot, id));
+            cm.add(exchange, peer, (slot, id));
             if let Some(back) = back {
                 self.awaited.add(&back, slot);
             }
