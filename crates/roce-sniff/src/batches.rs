@@ -101,8 +101,8 @@ impl<'f> Feeder<'f> {
     pub(crate) fn fill(&mut self, batch: &mut Batch) -> Result<bool> {
         let result = self.try_fill(batch);
         if self.stop.is_wanted() && !self.is_over {
-            self.is_over = true;
             self.trace.is_interrupted = !self.is_stream;
+            self.leave();
         }
         self.is_over |= result.is_err();
         if self.is_over {
@@ -139,25 +139,39 @@ impl<'f> Feeder<'f> {
                 Ok(is_there) => (is_there, Ok(())),
                 Err(error) => (false, Err(error.into())),
             };
-            for at in [0, batch.chunk.len().saturating_sub(1)] {
-                let frame = batch.chunk.frame(at);
-                add_time(&mut self.times, frame.and_then(|frame| frame.time_ns));
-            }
+            let limit = self.limit.filter(|_| is_there);
+            let beyond = limit.and_then(|limit| first_past(&batch.chunk, limit, &mut self.clock));
+            // The frame beyond still says that the file goes on until then.
+            batch.chunk.truncate(beyond.map_or(usize::MAX, |beyond| beyond.saturating_add(1)));
+            add_times(&mut self.times, &batch.chunk);
             self.progress.update(reader.bytes_read(), reader.total_bytes(), reader.last_number());
             if !is_there {
                 self.next_number = reader.last_number().saturating_add(1);
                 self.trace.add_file(reader, self.times, end, self.stop.is_wanted())?;
                 self.is_over |= self.trace.failure.is_some();
                 self.reader = None;
-            } else if let Some(limit) = self.limit
-                && let Some(beyond) = first_past(&batch.chunk, limit, &mut self.clock)
-            {
+            } else if let Some(beyond) = beyond {
                 batch.chunk.truncate(beyond);
-                self.is_over = true;
+                self.leave();
             }
         }
         Ok(())
     }
+
+    /// Ends the reading before the file does. What the reader knows of the rest is not told.
+    fn leave(&mut self) {
+        if let Some(reader) = self.reader.take() {
+            self.trace.add_times(reader.name(), self.times);
+        }
+        self.is_over = true;
+    }
+}
+
+/// Takes the times of frames that follow those before: only the first and the last count.
+fn add_times(times: &mut Times, chunk: &Chunk) {
+    let time_of = |at| chunk.frame(at).and_then(|frame| frame.time_ns);
+    add_time(times, (0..chunk.len()).find_map(time_of));
+    add_time(times, (0..chunk.len()).rev().find_map(time_of));
 }
 
 /// The place of the first frame beyond the time that is to be looked at, in nanoseconds. `clock` is

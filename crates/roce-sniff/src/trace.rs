@@ -60,8 +60,19 @@ impl Trace {
             self.is_senseless |= !matches!(damage.what, DamageKind::Cut { .. });
             self.damaged.get_or_insert_with(|| format!("{}: {damage}", reader.name()));
         }
+        self.add_times(reader.name(), times);
+        match end {
+            Err(error) if is_of_capture(&error) => {
+                self.failure.get_or_insert_with(|| error.to_string());
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    /// Takes the times of a file, or of the part of it that was looked at.
+    pub(crate) fn add_times(&mut self, name: &str, times: Times) {
         if let Some((first, last)) = times {
-            let name = reader.name().to_owned();
             if let Some((before, ended)) = &self.ended
                 && let Some(early) = ended.checked_sub(first).filter(|early| *early > JITTER)
                 && self.disorder.is_none()
@@ -69,14 +80,7 @@ impl Trace {
                 let early = Duration::from_millis(early / 1_000_000);
                 self.disorder = Some(format!("{name} begins {early:?} before {before} ends"));
             }
-            self.ended = Some((name, last));
-        }
-        match end {
-            Err(error) if is_of_capture(&error) => {
-                self.failure.get_or_insert_with(|| error.to_string());
-                Ok(())
-            }
-            other => other,
+            self.ended = Some((name.to_owned(), last));
         }
     }
 
