@@ -26,7 +26,7 @@ pub mod veth;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use roce_capture::FileReader;
+use roce_capture::{FileReader, Frame as Captured};
 use roce_wire::{Frame, Link, Ports, Value as FieldValue};
 use serde_json::{Map, Value};
 
@@ -46,7 +46,7 @@ pub fn captures(name: &str) -> Vec<(PathBuf, Value)> {
 }
 
 /// A frame out of a file, kept.
-#[derive(Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Kept {
     /// Its number, from 1.
     pub number: u64,
@@ -61,6 +61,18 @@ pub struct Kept {
 }
 
 impl Kept {
+    /// Keeps a frame.
+    #[must_use]
+    pub fn of(frame: &Captured<'_>) -> Self {
+        Self {
+            number: frame.number,
+            time_ns: frame.time_ns,
+            link_type: frame.link_type.0,
+            wire_len: usize::try_from(frame.wire_len).unwrap(),
+            data: frame.data.to_vec(),
+        }
+    }
+
     /// What its first byte is the start of.
     #[must_use]
     pub const fn link(&self) -> Link {
@@ -80,13 +92,7 @@ pub fn read(path: &Path) -> (Vec<Kept>, bool) {
     let mut reader = FileReader::open(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let mut frames = Vec::new();
     while let Some(frame) = reader.next_frame().unwrap() {
-        frames.push(Kept {
-            number: frame.number,
-            time_ns: frame.time_ns,
-            link_type: frame.link_type.0,
-            wire_len: usize::try_from(frame.wire_len).unwrap(),
-            data: frame.data.to_vec(),
-        });
+        frames.push(Kept::of(&frame));
     }
     (frames, reader.damaged().is_some())
 }

@@ -3,10 +3,11 @@
 use roce_capture::{Frame as Captured, LinkType};
 use roce_wire::{
     AnyHeader, Extent, Frame, IcrcFault, IcrcState, Layer, Management, Mend, Mended, Packet, Ports,
-    Value, mend as mend_frame,
+    Value, mend as mend_frame, plain,
 };
 
 use super::split;
+use super::ways::Agree;
 use crate::form::line::Line;
 use crate::form::{Listed, csv, hex, json, tree};
 use crate::text::buf::Buf;
@@ -18,6 +19,9 @@ pub fn frame(input: &[u8]) {
     let mut again = Vec::new();
     frame.emit(&mut again).unwrap();
     assert_eq!(again, bytes);
+
+    // `None` only says that it is not plain.
+    let _ = plain(link, bytes, wire_len, &Ports::default(), Agree(&frame));
 
     let mut end = 0;
     for (at, layer) in frame.layers() {

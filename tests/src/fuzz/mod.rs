@@ -6,9 +6,11 @@
 
 mod files;
 mod frames;
+mod ways;
 
 pub use files::{MAX_FRAMES, file};
 pub use frames::{frame, mend, packet, print_anything};
+pub use ways::{connections_are_the_same, ways};
 
 use roce_wire::Link;
 
@@ -20,7 +22,7 @@ pub const FRAME_TARGETS: [(&str, Target); 4] =
     [("frame", frame), ("packet", packet), ("print_anything", print_anything), ("mend", mend)];
 
 /// Every target whose input is a file.
-pub const FILE_TARGETS: [(&str, Target); 2] = [("pcap", file), ("pcapng", file)];
+pub const FILE_TARGETS: [(&str, Target); 3] = [("pcap", file), ("pcapng", file), ("ways", ways)];
 
 /// The input that makes a target parse this frame.
 #[must_use]
