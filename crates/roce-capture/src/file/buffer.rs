@@ -12,6 +12,10 @@ use std::io::{self, Read};
 /// that can be measured; this much fits the second-level cache of most processors.
 const CAPACITY: usize = 256 << 10;
 
+/// How much is given away at once, in bytes: threads that share a reader wait for each other as often
+/// as they ask for more.
+const EXCHANGED: usize = 1 << 20;
+
 /// Bytes read ahead of a streaming source.
 pub(super) struct Buffer {
     source: Box<dyn Read + Send>,
@@ -85,8 +89,9 @@ impl Buffer {
     /// Gives the bytes away, and goes on in others with what is not yet taken.
     pub(super) fn exchange(&mut self, others: &mut Vec<u8>) {
         let rest = self.bytes.get(self.start..self.end).unwrap_or_default();
-        if others.len() < rest.len().max(CAPACITY) {
-            others.resize(rest.len().max(CAPACITY), 0);
+        let len = rest.len().max(EXCHANGED);
+        if others.len() < len {
+            others.resize(len, 0);
         }
         if let Some(front) = others.get_mut(..rest.len()) {
             front.copy_from_slice(rest);
