@@ -33,6 +33,7 @@ impl Looked {
     pub(super) fn look(&mut self, filter: &mut Filter, ports: &Ports, icrc: bool) -> Result<()> {
         self.sightings.clear();
         self.others.clear();
+        self.sightings.reserve(self.batch.chunk.len());
         for (at, captured) in self.batch.chunk.frames().enumerate() {
             if !filter.matches(&captured)? {
                 continue;

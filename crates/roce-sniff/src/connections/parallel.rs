@@ -20,8 +20,8 @@ use crate::drive::{Filter, Trace};
 use crate::source::{self, Input};
 use crate::stop::Stop;
 
-/// Batches for each thread: one in its hands, the others on their way.
-const BATCHES: usize = 3;
+/// Batches for each thread: one in its hands, one on its way.
+const BATCHES: usize = 2;
 
 /// Follows the connections of all inputs as one trace.
 pub(super) fn follow(
