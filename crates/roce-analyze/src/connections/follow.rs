@@ -13,8 +13,8 @@ pub(super) const GROUP: usize = 16;
 const IN_CACHE: usize = 2048;
 
 impl Tracker {
-    /// Takes a frame by its bytes, as [`Frame::parse`] would, if it is a plain one: `false` where
-    /// [`Self::observe`] must be asked.
+    /// Takes a frame by its bytes, as [`roce_wire::Frame::parse`] would, if it is a plain one:
+    /// `false` where [`Self::observe`] must be asked.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "once for every frame of a capture")]
     pub fn observe_plain(
