@@ -54,10 +54,10 @@ impl Tracker {
     #[inline]
     fn follow_in_order(&mut self, sightings: &[Sighting]) {
         for group in sightings.chunks(GROUP) {
-            // Looked up one by one, each would wait for the memory that the last one asked for.
             if self.table.len() > IN_CACHE {
                 self.table.fetch(group);
             }
+            // Looked up one by one, each would wait for the memory that the last one asked for.
             let mut places = [None; GROUP];
             for (place, sighting) in places.iter_mut().zip(group) {
                 *place = self.table.find(&sighting.key);

@@ -1,16 +1,16 @@
 //! What can be said of frames without the others: ahead of the tracker, and in another thread.
 //!
 //! That is most of the work: whether a frame passes the filter, its headers, and its ICRC. What is
-//! left of a packet is a [`Sighting`]; only what is no ordinary packet is looked at once more.
+//! left of a packet is a [`Sighting`]; the headers of what is no ordinary packet are walked once more.
 
 use anyhow::Result;
 use roce_analyze::connections::{Sight, Sighting};
 use roce_capture::Frame as Captured;
-use roce_wire::{Ports, plain};
+use roce_wire::{IcrcState, Ports, plain};
 
 use super::Watch;
 use crate::batches::Batch;
-use crate::drive::{Filter, link, wire_len};
+use crate::drive::{Filter, link, parse, wire_len};
 
 /// A batch of frames, and what was said of them.
 #[derive(Default)]
@@ -26,6 +26,8 @@ struct Other {
     at: usize,
     /// How many sightings come before it.
     behind: usize,
+    /// The state of its ICRC, if it is checked and there is one.
+    icrc: Option<IcrcState>,
 }
 
 impl Looked {
@@ -42,7 +44,8 @@ impl Looked {
             let list = &mut self.sightings;
             let sight = Sight { number, time_ns, checks_icrc: icrc, list };
             if plain(link(&captured), data, wire_len(&captured), ports, sight).is_none() {
-                self.others.push(Other { at, behind: self.sightings.len() });
+                let checked = if icrc { parse(&captured, ports).icrc_state() } else { None };
+                self.others.push(Other { at, behind: self.sightings.len(), icrc: checked });
             }
         }
         Ok(())
@@ -58,7 +61,7 @@ impl Looked {
             watch.follow_all(before);
             (rest, done) = (behind, other.behind);
             if let Some(captured) = self.batch.chunk.frame(other.at) {
-                watch.other(&captured, ports);
+                watch.other(&captured, &parse(&captured, ports), other.icrc);
             }
         }
         watch.follow_all(rest);

@@ -16,7 +16,7 @@ use clap::{Args, ValueEnum};
 use roce_analyze::connections::{Config, Connection, Report, Sighting, Tracker, WireRate, json};
 use roce_capture::{Frame as Captured, Stats};
 use roce_host::Host;
-use roce_wire::Ports;
+use roce_wire::{Frame, IcrcState, Ports};
 
 use self::owners::Owners;
 use crate::Outcome;
@@ -210,11 +210,18 @@ impl Watch {
 impl Watch {
     /// Takes any frame; returns whether `-w` writes it.
     #[inline(never)]
-    fn other(&mut self, captured: &Captured<'_>, ports: &Ports) -> bool {
+    fn any(&mut self, captured: &Captured<'_>, ports: &Ports) -> bool {
         self.wire.record(captured.time_ns, captured.wire_len);
         let frame = parse(captured, ports);
         let is_roce = self.tracker.observe(&frame, captured.number, captured.time_ns);
         is_roce || is_flow_control(&frame)
+    }
+
+    /// Takes any frame, its ICRC looked at before.
+    fn other(&mut self, captured: &Captured<'_>, frame: &Frame<'_>, icrc: Option<IcrcState>) {
+        let Captured { number, time_ns, wire_len, .. } = *captured;
+        self.wire.record(time_ns, wire_len);
+        self.tracker.observe_checked(frame, number, time_ns, icrc);
     }
 
     /// Takes packets that were looked at.
@@ -236,7 +243,7 @@ impl Sink for Watch {
             self.wire.record(time_ns, captured.wire_len);
             true
         } else {
-            self.other(&{ *captured }, ports)
+            self.any(&{ *captured }, ports)
         };
         Ok(Took { write, count: true })
     }
