@@ -297,7 +297,8 @@ impl Tracker {
         }
     }
 
-    /// How many connections are being watched or were, and are remembered.
+    /// How many connections are being watched or were, and are remembered. The newest packets of
+    /// [`Self::observe_plain`] may still wait to be looked up together, up to fifteen.
     #[must_use]
     pub fn len(&self) -> usize {
         self.table.len().saturating_add(self.finished.len())
