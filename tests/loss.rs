@@ -166,7 +166,7 @@ fn where_all_frames_have_one_time_no_duration_is_told() {
         let [connection] = &report.connections[..] else { panic!("{}", report.connections.len()) };
         let to_b = &connection.a_to_b;
         assert_eq!((to_b.messages.write, to_b.messages.read), (20, 20));
-        let times = [to_b.ack_latency_ns, to_b.completion_ns, to_b.read_response_ns];
+        let times = [&to_b.ack_latency_ns, &to_b.completion_ns, &to_b.read_response_ns];
         let peaks = [to_b.peak_millisecond_bytes, to_b.peak_second_bytes];
         times
             .map(|times| times.is_some())

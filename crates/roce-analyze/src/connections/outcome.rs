@@ -11,7 +11,7 @@ use super::report::{
     Connection, DirectionReport, EcnReport, End, Loss, MessageBytes, Messages, Naks, Outcome,
     Retransmissions,
 };
-use super::timing::Percentiles;
+use super::timing::{Durations, Percentiles};
 use super::trouble::Trouble;
 
 /// How long an answer may take before its absence is told, in nanoseconds. Longer than the usual
@@ -198,7 +198,7 @@ fn direction(
     service: Service,
     is_mirrored: bool,
     requests_lost: bool,
-) -> DirectionReport {
+) -> Box<DirectionReport> {
     let udp_src_ports = this.src_ports().to_vec();
     let has_more_src_ports = this.has(flag::MORE_PORTS);
     let idle_gaps = this.course.idle_gaps;
@@ -215,7 +215,7 @@ fn direction(
     };
     let data = this.ecn.map(u64::from);
     let [data_dscps, cnp_dscps] = this.dscps;
-    let mut report = DirectionReport {
+    let mut report = Box::new(DirectionReport {
         packets: this.packets,
         bytes: this.bytes,
         payload_bytes: this.payload,
@@ -236,7 +236,7 @@ fn direction(
         cnp_dscps,
         pcps: this.pcps,
         ..DirectionReport::default()
-    };
+    });
     if let Some(rates) = rates {
         add_rates(&mut report, &rates);
     }
@@ -260,16 +260,18 @@ fn add_rates(report: &mut DirectionReport, rates: &Rates) {
     report.peak_millisecond_bytes = Some(rates.peak_millisecond);
     report.peak_millisecond_ns = Some(rates.peak_at).filter(|_| rates.peak_millisecond > 0);
     report.peak_second_bytes = Some(rates.peak_second);
-    report.over_time = rates.series.as_ref().map(|series| series.told(true));
+    report.over_time = rates.series.as_ref().map(|series| Box::new(series.told(true)));
     report.cnp_reaction = rates.reaction.as_ref().map_or_else(Vec::new, |one| one.told());
 }
 
 fn add_times(report: &mut DirectionReport, times: Times) {
-    let told =
-        |durations: &super::timing::Durations| -> Option<Percentiles> { durations.percentiles() };
     report.ack_latency_ns = told(&times.ack_latency);
     report.completion_ns = told(&times.completion);
     report.read_response_ns = times.read_response.as_deref().and_then(told);
+}
+
+fn told(durations: &Durations) -> Option<Box<Percentiles>> {
+    durations.percentiles().map(Box::new)
 }
 
 fn add_trouble(report: &mut DirectionReport, trouble: Trouble, is_mirrored: bool) {
@@ -314,7 +316,7 @@ fn add_trouble(report: &mut DirectionReport, trouble: Trouble, is_mirrored: bool
     report.cnps = u64::from(trouble.cnps);
     report.ecn.ack_ce = u64::from(trouble.ecn_ce_acks);
     report.ecn.cnp_ce = u64::from(trouble.ecn_ce_cnps);
-    report.cnp_delay_ns = trouble.cnp_delay.percentiles();
+    report.cnp_delay_ns = told(&trouble.cnp_delay);
     report.icrc_bad = u64::from(trouble.icrc_bad);
     report.ghost_packets = u64::from(trouble.ghosts);
     report.opcode_sequence_errors = u64::from(trouble.sequence_errors);

@@ -175,9 +175,9 @@ pub struct Connection {
     /// Whether nearly every frame was captured twice, as when both sides of a port are mirrored.
     pub is_mirrored: bool,
     /// From A to B.
-    pub a_to_b: DirectionReport,
+    pub a_to_b: Box<DirectionReport>,
     /// From B to A.
-    pub b_to_a: DirectionReport,
+    pub b_to_a: Box<DirectionReport>,
 }
 
 impl Connection {

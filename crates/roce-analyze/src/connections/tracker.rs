@@ -316,6 +316,8 @@ impl Tracker {
         self.follow_waiting();
         let end = self.end();
         let mut connections: Vec<Connection> = self.finished.into();
+        // What takes room in a report is in boxes: they go where the connections were.
+        connections.reserve_exact(self.table.len());
         connections.extend(self.table.drain().map(|conn| outcome::report(conn, end)));
         merge::datagrams(&mut connections);
         merge::answered_unseen(&mut connections);

@@ -66,7 +66,7 @@ fn direction(
     ] {
         write!(out, ",{}", optional(number))?;
     }
-    let times = way.completion_ns;
+    let times = way.completion_ns.as_ref();
     let p50 = optional(times.and_then(|times| times.p50));
     let p99 = optional(times.and_then(|times| times.p99));
     writeln!(out, ",{p50},{p99}")

@@ -279,9 +279,9 @@ fn arrange(connections: &mut Vec<Connection>, args: &ConnectionsArgs) {
         Sort::Missing => sum(connection, |way| way.missing_psns),
         Sort::Naks => sum(connection, table::naks),
         Sort::Ce => sum(connection, |way| way.ecn_ce),
-        Sort::Completion => {
-            sum(connection, |way| way.completion_ns.and_then(|times| times.p99).unwrap_or(0))
-        }
+        Sort::Completion => sum(connection, |way| {
+            way.completion_ns.as_ref().and_then(|times| times.p99).unwrap_or(0)
+        }),
     };
     connections.sort_by_key(|connection| std::cmp::Reverse(key(connection)));
 }

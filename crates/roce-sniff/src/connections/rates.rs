@@ -51,10 +51,10 @@ fn parts(way: &DirectionReport) -> Vec<String> {
         parts.push(format!("{} in flight", Bytes(bytes)));
     }
     let times = [
-        ("messages take", way.completion_ns),
-        ("ACKs", way.ack_latency_ns),
-        ("READ responses", way.read_response_ns),
-        ("CNPs after CE", way.cnp_delay_ns),
+        ("messages take", &way.completion_ns),
+        ("ACKs", &way.ack_latency_ns),
+        ("READ responses", &way.read_response_ns),
+        ("CNPs after CE", &way.cnp_delay_ns),
     ];
     for (name, times) in times {
         if let Some(times) = times {

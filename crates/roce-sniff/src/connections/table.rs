@@ -145,7 +145,7 @@ fn direction(
         ("flush", way.messages.flush),
     ];
     parts.extend(told(kinds));
-    if let Some(p99) = way.completion_ns.and_then(|times| times.p99) {
+    if let Some(p99) = way.completion_ns.as_ref().and_then(|times| times.p99) {
         parts.push(format!("p99 {}", micros(p99)));
     }
     line(out, arrow, &parts, width)?;

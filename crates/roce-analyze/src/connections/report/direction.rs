@@ -164,7 +164,7 @@ pub struct DirectionReport {
     pub ecn_ce: u64,
     /// From the first CE mark to the CNP that answers it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cnp_delay_ns: Option<Percentiles>,
+    pub cnp_delay_ns: Option<Box<Percentiles>>,
     /// Packets with a wrong or missing ICRC. They are counted in `packets` and nowhere else.
     pub icrc_bad: u64,
     /// Packets that have nothing to do with the connection as it is.
@@ -183,13 +183,13 @@ pub struct DirectionReport {
     pub q_key: Option<u32>,
     /// From the last packet of a message to its acknowledgement.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ack_latency_ns: Option<Percentiles>,
+    pub ack_latency_ns: Option<Box<Percentiles>>,
     /// From the first packet of a message to its last answer.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub completion_ns: Option<Percentiles>,
+    pub completion_ns: Option<Box<Percentiles>>,
     /// From a READ request to its last response.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub read_response_ns: Option<Percentiles>,
+    pub read_response_ns: Option<Box<Percentiles>>,
     /// Silences of 10 ms and more between its packets.
     pub idle_gaps: u64,
     /// The longest silence, in nanoseconds.
@@ -210,7 +210,7 @@ pub struct DirectionReport {
     /// Its bytes second by second, from the one on in which it had 16 packets; `None` when it was
     /// over sooner, or there were too many connections for a series each.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub over_time: Option<OverTime>,
+    pub over_time: Option<Box<OverTime>>,
     /// How much was sent this way before and after the other side sent a CNP: windows of 1 ms and
     /// of 10 ms, those of them that the capture holds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
