@@ -24,7 +24,7 @@ fn loss(d: &DirectionReport) -> Loss {
 }
 
 fn retransmissions(d: &DirectionReport) -> u64 {
-    let r = d.retransmissions;
+    let r = &d.retransmissions;
     r.nak_driven + r.gap_driven + r.rnr_driven + r.timeout_driven
 }
 

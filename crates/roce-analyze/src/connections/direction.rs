@@ -8,6 +8,7 @@ use super::key::FlowKey;
 use super::proof::Event;
 use super::rate::{Course, IDLE_GAP, Rate};
 use super::seen::{Kind, Seen};
+use super::src_ports::SrcPorts;
 use super::timing::Durations;
 use super::trouble::Trouble;
 use super::waiting::{OpenMessages, PendingRequests};
@@ -17,8 +18,6 @@ const RECENT: usize = 16;
 /// How far apart the IP identifications of neighbours are that were counted up. Linux shares a
 /// counter among flows, and leaps when it was idle.
 const NEAR: u16 = 2048;
-/// How many UDP source ports of a flow are listed.
-const MAX_PORTS: usize = 4;
 
 /// Bits of [`Direction::flags`].
 pub(super) mod flag {
@@ -34,8 +33,6 @@ pub(super) mod flag {
     pub(in crate::connections) const ANSWER_DUE: u16 = 1 << 4;
     /// The open message is an RDMA WRITE.
     pub(in crate::connections) const MESSAGE_IS_WRITE: u16 = 1 << 5;
-    /// More source ports than are listed.
-    pub(in crate::connections) const MORE_PORTS: u16 = 1 << 6;
     /// The first PSN is known: the connection manager told it.
     pub(in crate::connections) const START_KNOWN: u16 = 1 << 7;
     /// A packet had a right ICRC, or one that could not be checked.
@@ -84,9 +81,8 @@ pub(super) struct Direction {
     /// Steps of the IP identification: near ones, others.
     pub ip_id_steps: (u8, u8),
     pub pcps: u8,
-    pub ports_len: u8,
+    pub src_ports: SrcPorts,
     pub p_key: Option<u16>,
-    pub ports: [u16; MAX_PORTS],
     pub trouble: Option<Box<Trouble>>,
     pub times: Option<Box<Times>>,
     /// Messages not answered yet.
@@ -155,9 +151,8 @@ impl Direction {
             ip_id: 0,
             ip_id_steps: (0, 0),
             pcps: 0,
-            ports_len: 0,
+            src_ports: SrcPorts::default(),
             p_key: None,
-            ports: [0; MAX_PORTS],
             trouble: None,
             times: None,
             open: OpenMessages::default(),
@@ -318,32 +313,8 @@ impl Direction {
         if seen.kind != Kind::Cnp
             && let Some(port) = seen.src_port
         {
-            self.count_port(port);
+            self.src_ports.add(port);
         }
-    }
-
-    #[inline]
-    fn count_port(&mut self, port: u16) {
-        let known = usize::from(self.ports_len);
-        // Nearly always it is the first.
-        if known > 0 && self.ports.first() == Some(&port) {
-            return;
-        }
-        if self.ports.iter().take(known).any(|p| *p == port) {
-            return;
-        }
-        match self.ports.get_mut(known) {
-            Some(slot) => {
-                *slot = port;
-                self.ports_len = self.ports_len.saturating_add(1);
-            }
-            None => self.set(flag::MORE_PORTS, true),
-        }
-    }
-
-    /// The UDP source ports seen, up to four.
-    pub(super) fn src_ports(&self) -> &[u16] {
-        self.ports.get(..usize::from(self.ports_len)).unwrap_or_default()
     }
 
     /// Remembers a frame, to know it again.

@@ -49,6 +49,7 @@ mod rounds;
 mod seen;
 mod series;
 mod sighting;
+mod src_ports;
 mod table;
 mod timing;
 mod totals;
@@ -63,9 +64,9 @@ pub use config::Config;
 pub use key::{FlowKey, HostPair};
 pub use proof::{MANY_PROOFS_PER_EVENT, MAX_PROOFS_PER_EVENT};
 pub use report::{
-    CnpReaction, Connection, DirectionReport, EcnReport, End, Event, Evicted, Exchange,
+    CnpReaction, Connection, Counts, DirectionReport, EcnReport, End, Event, Evicted, Exchange,
     LearnedFrom, Loss, MessageBytes, Messages, Naks, Outcome, OverTime, Owner, Percentiles, Proof,
-    Rejection, Report, Retransmissions, Totals,
+    Rare, Rejection, Report, Retransmissions, SrcPorts, Totals,
 };
 pub use sighting::{Sight, Sighting};
 pub use totals::{BadIcrc, PfcPriority};

@@ -199,8 +199,6 @@ fn direction(
     is_mirrored: bool,
     requests_lost: bool,
 ) -> Box<DirectionReport> {
-    let udp_src_ports = this.src_ports().to_vec();
-    let has_more_src_ports = this.has(flag::MORE_PORTS);
     let idle_gaps = this.course.idle_gaps;
     let rates = this.take_rates().filter(|_| this.first_time.is_some());
     let (_, most_in_flight) = this.in_flight;
@@ -230,8 +228,8 @@ fn direction(
         idle_gaps: u64::from(idle_gaps),
         max_idle_ns: Some(this.max_idle).filter(|idle| *idle > 0),
         max_in_flight_bytes: Some(u64::from(most_in_flight)).filter(|bytes| *bytes > 0),
-        udp_src_ports,
-        has_more_src_ports,
+        udp_src_ports: this.src_ports,
+        has_more_src_ports: this.src_ports.has_more(),
         data_dscps,
         cnp_dscps,
         pcps: this.pcps,
@@ -261,7 +259,7 @@ fn add_rates(report: &mut DirectionReport, rates: &Rates) {
     report.peak_millisecond_ns = Some(rates.peak_at).filter(|_| rates.peak_millisecond > 0);
     report.peak_second_bytes = Some(rates.peak_second);
     report.over_time = rates.series.as_ref().map(|series| Box::new(series.told(true)));
-    report.cnp_reaction = rates.reaction.as_ref().map_or_else(Vec::new, |one| one.told());
+    report.cnp_reaction = rates.reaction.as_ref().map_or_else(Box::default, |one| one.told());
 }
 
 fn add_times(report: &mut DirectionReport, times: Times) {
@@ -301,14 +299,16 @@ fn add_trouble(report: &mut DirectionReport, trouble: Trouble, is_mirrored: bool
         timeout_driven: u64::from(trouble.rounds_timeout),
         go_back_n: u64::from(trouble.go_back_n),
         selective: u64::from(trouble.selective),
-    };
+    }
+    .into();
     report.naks = Naks {
         psn_sequence_error: psn,
         invalid_request: invalid,
         remote_access_error: access,
         remote_operational_error: operational,
         other,
-    };
+    }
+    .into();
     report.rnr_naks = u64::from(trouble.rnr_naks);
     report.rnr_timer_ns = trouble.rnr_timer.map(|micros| u64::from(micros).saturating_mul(1000));
     report.rnr_stall_ns = trouble.rnr_stall;

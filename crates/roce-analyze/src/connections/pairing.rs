@@ -146,8 +146,8 @@ impl Unpaired {
 /// How well `other` fits `conn`, whose newest packet is `seen`.
 fn score(conn: &Conn, other: &Conn, seen: &Seen) -> Score {
     let [ours, theirs] = [&conn.dirs[0], &other.dirs[0]];
-    let our_port = ours.src_ports().first().copied().or(seen.src_port);
-    let their_port = theirs.src_ports().first().copied();
+    let our_port = ours.src_ports.first().copied().or(seen.src_port);
+    let their_port = theirs.src_ports.first().copied();
     let same_port = our_port.is_some() && our_port == their_port;
     let made = match (ours.key, theirs.key) {
         (Some(a), Some(b)) => Some(port::of_queue_pairs(a.dest_qp(), b.dest_qp())),

@@ -180,8 +180,8 @@ impl Proofs {
         }
     }
 
-    pub(super) fn into_list(self) -> Vec<Proof> {
-        self.list
+    pub(super) fn into_list(self) -> Box<[Proof]> {
+        self.list.into_boxed_slice()
     }
 }
 

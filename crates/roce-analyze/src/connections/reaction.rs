@@ -72,7 +72,7 @@ impl Reaction {
     }
 
     /// For the report: those that say something.
-    pub(super) fn told(&self) -> Vec<CnpReaction> {
+    pub(super) fn told(&self) -> Box<[CnpReaction]> {
         self.0.iter().filter(|windows| windows.windows > 0).map(Windows::told).collect()
     }
 }
@@ -164,7 +164,7 @@ mod tests {
         };
         let ten =
             CnpReaction { window_ns: 10_000_000, bytes_before: 10_000, bytes_after: 4_000, ..one };
-        assert_eq!(reaction.told(), [one, ten]);
+        assert_eq!(*reaction.told(), [one, ten]);
     }
 
     #[test]
@@ -172,7 +172,7 @@ mod tests {
         let mut reaction = Reaction::new(7, 500);
         reaction.notify();
         reaction.close(7, 100, 8);
-        assert_eq!(reaction.told(), []);
+        assert_eq!(*reaction.told(), []);
         // Nothing for three milliseconds.
         reaction.close(8, 0, 12);
         let [one] = reaction.told()[..] else { panic!() };

@@ -1,6 +1,7 @@
 //! What was found, for whoever prints it. Absent means unknown.
 
 mod direction;
+mod rare;
 
 use roce_wire::{Addr, Carrier, NakCode, Service};
 
@@ -8,12 +9,14 @@ pub use super::cm::{Exchange, Rejection};
 pub use super::proof::{Event, Proof};
 pub use super::reaction::CnpReaction;
 pub use super::series::OverTime;
+pub use super::src_ports::SrcPorts;
 pub use super::timing::Percentiles;
 pub use super::totals::Totals;
 use super::wire::WireRates;
 pub use direction::{
     DirectionReport, EcnReport, Loss, MessageBytes, Messages, Naks, Retransmissions,
 };
+pub use rare::{Counts, Rare};
 
 /// Everything that was found.
 #[derive(Clone, Debug)]
@@ -208,12 +211,24 @@ impl Connection {
     pub fn is_port_as_predicted(&self) -> Option<bool> {
         let predicted = self.cm.as_ref()?.predicted_src_port?;
         let seen = &self.a_to_b.udp_src_ports;
-        (!seen.is_empty()).then(|| *seen == [predicted] && !self.a_to_b.has_more_src_ports)
+        (!seen.is_empty()).then(|| **seen == [predicted] && !self.a_to_b.has_more_src_ports)
     }
 
     /// Whether the packets of both directions were seen.
     #[must_use]
     pub const fn is_two_way(&self) -> bool {
         self.a_to_b.packets > 0 && self.b_to_a.packets > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_takes_little_more_than_the_connection_it_is_made_of() {
+        let direction = size_of::<DirectionReport>();
+        let all = size_of::<Connection>() + 2 * (direction + size_of::<Percentiles>());
+        assert!(all <= 1600, "{all} {direction}");
     }
 }

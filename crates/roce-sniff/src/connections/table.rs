@@ -212,7 +212,7 @@ pub(super) fn micros(ns: u64) -> String {
 }
 
 pub(super) fn naks(way: &DirectionReport) -> u64 {
-    let naks = way.naks;
+    let naks = &way.naks;
     [
         naks.psn_sequence_error,
         naks.invalid_request,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{CnpReaction, Event, OverTime, Percentiles, Proof};
+use super::{CnpReaction, Counts, Event, OverTime, Percentiles, Proof, Rare, SrcPorts};
 use crate::connections::json;
 
 /// Messages by kind.
@@ -59,6 +59,17 @@ pub struct Retransmissions {
     pub selective: u64,
 }
 
+impl Counts for Retransmissions {
+    const ZERO: &'static Self = &Self {
+        nak_driven: 0,
+        gap_driven: 0,
+        rnr_driven: 0,
+        timeout_driven: 0,
+        go_back_n: 0,
+        selective: 0,
+    };
+}
+
 /// NAKs by code.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct Naks {
@@ -72,6 +83,16 @@ pub struct Naks {
     pub remote_operational_error: u64,
     /// Any other code.
     pub other: u64,
+}
+
+impl Counts for Naks {
+    const ZERO: &'static Self = &Self {
+        psn_sequence_error: 0,
+        invalid_request: 0,
+        remote_access_error: 0,
+        remote_operational_error: 0,
+        other: 0,
+    };
 }
 
 /// Where packets of one direction were lost, in packets, as far as the capture tells.
@@ -142,9 +163,9 @@ pub struct DirectionReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss: Option<Loss>,
     /// Beginnings of retransmissions.
-    pub retransmissions: Retransmissions,
+    pub retransmissions: Rare<Retransmissions>,
     /// NAKs that went this way.
-    pub naks: Naks,
+    pub naks: Rare<Naks>,
     /// RNR NAKs that went this way.
     pub rnr_naks: u64,
     /// The waiting time in the last of them, in nanoseconds.
@@ -213,10 +234,10 @@ pub struct DirectionReport {
     pub over_time: Option<Box<OverTime>>,
     /// How much was sent this way before and after the other side sent a CNP: windows of 1 ms and
     /// of 10 ms, those of them that the capture holds.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub cnp_reaction: Vec<CnpReaction>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub cnp_reaction: Box<[CnpReaction]>,
     /// The UDP source ports, up to four.
-    pub udp_src_ports: Vec<u16>,
+    pub udp_src_ports: SrcPorts,
     /// Whether there were more.
     pub has_more_src_ports: bool,
     /// DSCPs of packets with data, one bit each.
@@ -235,7 +256,7 @@ pub struct DirectionReport {
     /// Whether the last answer to it was an RNR NAK.
     pub is_rnr_pending: bool,
     /// The frames that prove what is said above, ten of each kind unless all were asked for.
-    pub proofs: Vec<Proof>,
+    pub proofs: Box<[Proof]>,
 }
 
 impl DirectionReport {
@@ -245,7 +266,7 @@ impl DirectionReport {
         (self.cnp_delay_ns, self.max_idle_ns, self.over_time) = (None, None, None);
         (self.peak_millisecond_bytes, self.peak_millisecond_ns) = (None, None);
         self.peak_second_bytes = None;
-        self.cnp_reaction.clear();
+        self.cnp_reaction = Box::default();
     }
 
     /// The frames that prove one kind of event, up to ten unless all were asked for.
