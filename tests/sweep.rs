@@ -2,6 +2,7 @@
 
 #![allow(clippy::arithmetic_side_effects, reason = "a test may be blunt")]
 
+use roce_sniff_tests::score::Losses;
 use roce_sniff_tests::sweep::{FAMILIES, Family};
 
 /// How many scenarios of each family are played.
@@ -32,4 +33,22 @@ fn most_of_what_goes_wrong_is_told_exactly() {
         let exact = SEEDS - sweep(family).len();
         assert!(exact * 100 >= family.exact * SEEDS, "{}: {exact} of {SEEDS}", family.name);
     }
+}
+
+#[test]
+fn packets_that_overtake_each_other_are_seldom_taken_for_lost() {
+    let sprayed = FAMILIES.iter().find(|family| family.name == "sprayed").unwrap();
+    let runs = (0..).map(|seed| sprayed.play(seed)).take(SEEDS);
+    let wrong = runs.filter(|run| !run.false_losses.is_empty()).count();
+    assert!(wrong * 100 <= 8 * SEEDS, "{wrong} of {SEEDS}");
+}
+
+#[test]
+fn what_cannot_be_told_from_late_packets_is_seldom_told_wrongly() {
+    let family = FAMILIES.iter().find(|family| family.name == "sprayed-loss").unwrap();
+    let losses: Vec<_> = (0..).map(|seed| family.play(seed).score.losses).take(SEEDS).collect();
+    let count = |is: fn(&Losses) -> bool| losses.iter().filter(|losses| is(losses)).count();
+    let (invented, missed) = (count(|l| l.invented > 0), count(|l| l.missed > 0));
+    assert!((invented + missed) * 100 <= 15 * SEEDS, "{invented} and {missed} of {SEEDS}");
+    assert!(losses.iter().any(|l| l.undecided > 0));
 }

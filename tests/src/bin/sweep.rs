@@ -26,15 +26,23 @@ fn main() {
     }
     for family in FAMILIES.iter().filter(|f| names.is_empty() || names.iter().any(|n| n == f.name))
     {
-        let (mut clean, mut exact, mut off) = (0, 0, 0);
+        let (mut clean, mut exact, mut off, mut liars) = (0, 0, 0, 0);
+        let (mut invented, mut missed, mut undecided) = (0, 0, 0);
         let mut fields = BTreeMap::<String, u32>::new();
         let mut shown = 0;
         for seed in seeds.clone() {
             let run = family.play(seed);
             exact += run.score.exact;
             off += run.off().count();
+            invented += usize::from(run.score.losses.invented > 0);
+            undecided += usize::from(run.score.losses.undecided > 0);
+            missed += usize::from(run.score.losses.missed > 0);
             let is_clean = run.is_exact();
             clean += usize::from(is_clean);
+            liars += usize::from(!run.false_losses.is_empty());
+            for id in &run.false_losses {
+                *fields.entry(format!("!{id} though nothing was lost")).or_default() += 1;
+            }
             for off in run.off() {
                 *fields.entry(off.field.clone()).or_default() += 1;
             }
@@ -43,7 +51,10 @@ fn main() {
             }
             if !is_clean && shown < show {
                 shown += 1;
-                println!("--- {} seed {seed} alarms {:?}\n{}", family.name, run.alarms, run.text);
+                println!(
+                    "--- {} seed {seed} alarms {:?} false losses {:?} {:?}\n{}",
+                    family.name, run.alarms, run.false_losses, run.score.losses, run.text
+                );
                 for off in run.off() {
                     let value = |v: &Option<serde_json::Value>| {
                         v.as_ref().map_or("nothing".to_owned(), |v| v.to_string())
@@ -59,7 +70,8 @@ fn main() {
         }
         let all = seeds.clone().count();
         println!(
-            "{:<20} runs {all} exact {clean}; fields exact {exact} off {off} {fields:?}",
+            "{:<20} runs {all} exact {clean}; losses: false finding {liars} invented {invented} \
+             missed {missed} undecided {undecided}; fields exact {exact} off {off} {fields:?}",
             family.name
         );
     }

@@ -31,6 +31,37 @@ pub struct Score {
     pub exact: usize,
     /// The fields that are not.
     pub off: Vec<Off>,
+    /// How the losses that are told compare with those that the capture tells.
+    pub losses: Losses,
+}
+
+/// Directions in which losses are told that were none, or not told. What was lost or late, as the
+/// analysis says, may have been either.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Losses {
+    /// More is told as lost than was.
+    pub invented: usize,
+    /// Less is told as lost, or as lost or late.
+    pub missed: usize,
+    /// Some were lost or late.
+    pub undecided: usize,
+}
+
+impl Losses {
+    fn compare(&mut self, truth: &Value, found: &Value) {
+        let at = |value: &Value, pointer: String| value.pointer(&pointer)?.as_u64();
+        for direction in ["a_to_b", "b_to_a"] {
+            for place in ["before_capture", "after_capture", "not_captured", "unknown"] {
+                let field = format!("/{direction}/loss/{place}");
+                let Some(lost) = at(truth, field.clone()) else { continue };
+                let told = at(found, field).unwrap_or(0);
+                let doubt = at(found, format!("/{direction}/lost_or_late/{place}")).unwrap_or(0);
+                self.invented += usize::from(told > lost);
+                self.missed += usize::from(told + doubt < lost);
+                self.undecided += usize::from(doubt > 0);
+            }
+        }
+    }
 }
 
 /// A field in which the analysis differs from the truth.
@@ -70,6 +101,7 @@ impl Score {
             connections: truth.connections.len(),
             exact: 0,
             off: Vec::new(),
+            losses: Losses::default(),
         };
         score.capture(played);
         let details = serde_json::to_value(&truth.details).unwrap();
@@ -82,6 +114,7 @@ impl Score {
             let connection = truth["id"].as_u64().unwrap();
             match found {
                 Some(found) => {
+                    score.losses.compare(truth, &found);
                     fields::compare(truth, &found, &mut |field, truth, analysis, same| {
                         score.add(connection, field, (truth, analysis), same);
                     });
@@ -158,6 +191,15 @@ pub(crate) struct Played {
     truth: Truth,
     pub(crate) report: Report,
     verdict: Verdict,
+}
+
+impl Played {
+    /// Whether any transmission did not arrive, or was not captured.
+    pub(crate) fn has_lost(&self) -> bool {
+        let ends = self.truth.connections.iter().flat_map(|c| [&c.a_to_b, &c.b_to_a]);
+        ends.into_iter()
+            .any(|end| end.lost.before_capture + end.lost.after_capture + end.lost.not_captured > 0)
+    }
 }
 
 /// The frames of a scenario, to the analysis as they come.

@@ -9,7 +9,7 @@ use roce_analyze::connections::Report;
 use roce_analyze::findings::{Policy, evaluate};
 use roce_craft::Scenario;
 
-use crate::score::{Off, Score, play};
+use crate::score::{Off, Played, Score, play};
 
 /// What became of one scenario.
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub struct Run {
     pub score: Score,
     /// Findings that the family does not call for.
     pub alarms: Vec<&'static str>,
+    /// Findings of a loss where nothing was lost at all.
+    pub false_losses: Vec<&'static str>,
 }
 
 impl Run {
@@ -48,7 +50,8 @@ impl Family {
             Scenario::parse(&text).unwrap_or_else(|error| panic!("{}: {error}\n{text}", self.name));
         let played = play(&scenario);
         let score = Score::compare(self.name, &played);
-        Run { alarms: self.alarms(&played.report), text, score }
+        let false_losses = false_losses(&played);
+        Run { alarms: self.alarms(&played.report), false_losses, text, score }
     }
 
     fn alarms(&self, report: &Report) -> Vec<&'static str> {
@@ -56,4 +59,13 @@ impl Family {
         let found = evaluate(report, &Policy::default());
         found.iter().map(|finding| finding.id).filter(|id| !expected.contains(id)).collect()
     }
+}
+
+/// The findings that tell of a loss, unless something was lost.
+fn false_losses(played: &Played) -> Vec<&'static str> {
+    if played.has_lost() {
+        return Vec::new();
+    }
+    let ids = evaluate(&played.report, &Policy::default()).into_iter().map(|finding| finding.id);
+    ids.filter(|id| id.starts_with("packet-loss-") || *id == "capture-loss").collect()
 }

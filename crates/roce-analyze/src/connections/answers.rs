@@ -164,15 +164,9 @@ fn advance_with_trouble(asked: &mut Direction, seen: &Seen, end: Psn, counts_las
         trouble.not_captured = trouble.not_captured.saturating_add(u64::from(missing));
         trouble.proofs.note(Event::NotCaptured, seen.frame);
     }
-    for nak in trouble.open_naks.iter_mut().filter(|nak| nak.psn.is_before(end)) {
-        nak.is_void = true;
-        if let Some(frame) = nak.loss.take() {
-            // Not sent again, and yet there: it came late, behind the capture point.
-            trouble.lost_after = trouble.lost_after.saturating_sub(1);
-            trouble.reordered_after = trouble.reordered_after.saturating_add(1);
-            trouble.proofs.replace(frame, Event::LostAfterCapture, Event::ReorderedAfterCapture);
-        }
-    }
+    trouble.settle_naks(end);
+    let fastest = asked.times.as_ref().and_then(|times| times.ack_latency.shortest_of_few());
+    trouble.settle_asked(end, seen.time, fastest);
     trouble.rnr.take_if(|(rnr, _)| rnr.is_before(end));
     if asked.answered.is_before(end) {
         trouble.tries = None;
@@ -246,6 +240,9 @@ fn data_response(asked: &mut Direction, this: &mut Direction, seen: &Seen) {
     let is_new = !psn.is_before(asked.responded);
     let waits = |p: &Pending| !psn.is_before(p.next) && psn.is_before(p.end);
     let expected = asked.pending.iter().position(waits);
+    if !is_new && let Some(trouble) = &mut asked.trouble {
+        trouble.convict_asked(psn, true);
+    }
     if let Some(at) = expected {
         take_response(asked, this, seen, at);
         let mut is_first = is_new;

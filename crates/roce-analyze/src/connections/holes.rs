@@ -125,6 +125,11 @@ impl Holes {
         }
     }
 
+    /// Takes out those that became visible in this frame or later.
+    pub(super) fn forget_since(&mut self, frame: u64) {
+        self.list.retain(|hole| hole.frame < frame);
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.list.is_empty()
     }

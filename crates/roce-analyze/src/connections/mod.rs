@@ -15,6 +15,10 @@
 //! it asks for something before `arrived`. An acknowledgement of a hole shows that only the
 //! capture missed it. A request before `arrived` is one that the responder has executed before.
 //!
+//! Where packets take several ways a receiver asks for what is on its way. What seemed to be lost
+//! and sent again, and is seen once more, was late; and where packets are known to overtake each
+//! other, what only a NAK tells of is called lost or late.
+//!
 //! A mirror of both sides of a port shows every frame twice. The second is no retransmission: it
 //! has the same IP identification, where that counts, and comes as late as the other copies do.
 //!
@@ -28,8 +32,10 @@ mod config;
 mod connection;
 mod copies;
 mod direction;
+mod doubt;
 mod flows;
 mod follow;
+mod hindsight;
 mod holes;
 pub mod json;
 mod key;
@@ -65,8 +71,8 @@ pub use key::{FlowKey, HostPair};
 pub use proof::{MANY_PROOFS_PER_EVENT, MAX_PROOFS_PER_EVENT};
 pub use report::{
     CnpReaction, Connection, Counts, DirectionReport, EcnReport, End, Event, Evicted, Exchange,
-    LearnedFrom, Loss, MessageBytes, Messages, Naks, Outcome, OverTime, Owner, Percentiles, Proof,
-    Rare, Rejection, Report, Retransmissions, SrcPorts, Totals,
+    LearnedFrom, Loss, LostOrLate, MessageBytes, Messages, Naks, Outcome, OverTime, Owner,
+    Percentiles, Proof, Rare, Rejection, Report, Retransmissions, SrcPorts, Totals,
 };
 pub use sighting::{Sight, Sighting};
 pub use totals::{BadIcrc, PfcPriority};

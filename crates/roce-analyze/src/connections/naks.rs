@@ -60,9 +60,16 @@ pub(super) fn nak(
     if known {
         asked.begin_earlier(seen, true);
         let waited_for = waits_for(asked, seen.psn);
+        let was_late = asked.trouble().late_psns.contains(&seen.psn);
+        let arrived = asked.arrived;
         stop_at(asked, this, seen);
         asked.trouble().acquit_duplicates(seen.psn);
-        note_sequence_nak(asked, seen, waited_for);
+        if was_late {
+            // Those that made the hole called for it, and now it is there.
+            asked.arrived = arrived;
+        }
+        note_sequence_nak(asked, seen, if was_late { seen.psn } else { waited_for });
+        asked.trouble().ask_again(seen.psn);
     }
     None
 }
@@ -114,6 +121,7 @@ fn stop_at(asked: &mut Direction, this: &mut Direction, seen: &Seen) {
 /// what was captured.
 fn note_sequence_nak(asked: &mut Direction, seen: &Seen, waited_for: Psn) {
     let psn = seen.psn;
+    let gap = asked.last_time.zip(seen.time).map_or(0, |(last, now)| now.saturating_sub(last));
     let is_on_its_way = asked.has(flag::IN_ROUND) && psn.is_before(asked.round);
     let trouble = asked.trouble();
     if trouble.rnr.is_some_and(|(rnr, _)| rnr == psn) {
@@ -128,6 +136,7 @@ fn note_sequence_nak(asked: &mut Direction, seen: &Seen, waited_for: Psn) {
     } else if psn != waited_for || trouble.selective > trouble.go_back_n {
         // Captured, in order or behind what the responder has kept since.
         trouble.lost_after = trouble.lost_after.saturating_add(1);
+        trouble.doubtful_after = trouble.doubtful_after.saturating_add(1);
         // What was sent again before it was asked for is acknowledged without another time. Was it
         // in order when it was sent first, then that was lost, and not late.
         let was_in_order = |head: Head| !psn.is_before(head.psn) && psn.is_before(head.arrived);
@@ -138,5 +147,5 @@ fn note_sequence_nak(asked: &mut Direction, seen: &Seen, waited_for: Psn) {
     if trouble.open_naks.len() >= MAX_NAKS {
         trouble.open_naks.remove(0);
     }
-    trouble.open_naks.push(OpenNak { psn, loss, waited_for, is_void: false });
+    trouble.open_naks.push(OpenNak { psn, loss, waited_for, gap, is_void: false });
 }

@@ -4,12 +4,13 @@ use roce_wire::{Carrier, Service};
 
 use super::connection::Conn;
 use super::direction::{Direction, Times, flag};
+use super::doubt::doubt_losses;
 use super::key::is_datagram;
 use super::proof::{Event, Proofs};
 use super::rate::Rates;
 use super::report::{
-    Connection, DirectionReport, EcnReport, End, Loss, MessageBytes, Messages, Naks, Outcome,
-    Retransmissions,
+    Connection, DirectionReport, EcnReport, End, Loss, LostOrLate, MessageBytes, Messages, Naks,
+    Outcome, Retransmissions,
 };
 use super::timing::{Durations, Percentiles};
 use super::trouble::Trouble;
@@ -38,7 +39,9 @@ pub(super) fn report(mut conn: Conn, end: CaptureEnd) -> Connection {
     if matches!(outcome, Outcome::RetryExceeded | Outcome::Stalled) {
         conn.dirs.iter_mut().for_each(take_back_losses);
     }
-    let Conn { id, dirs, service, pmtu, pairing, fatal, cm, first_seen, .. } = conn;
+    let Conn { id, mut dirs, service, pmtu, pairing, fatal, cm, first_seen, .. } = conn;
+    let is_mirrored = is_mirrored(&dirs);
+    settle_both(&mut dirs, service == Service::Uc, is_mirrored);
     let [there, back] = dirs;
     let key = there.key.or_else(|| back.key.map(|key| key.back_to_qp(0)));
     let a = End {
@@ -61,9 +64,6 @@ pub(super) fn report(mut conn: Conn, end: CaptureEnd) -> Connection {
     let last_ns = both.into_iter().filter_map(|d| d.last_time).max();
     let last_cm = cm.as_ref().and_then(|cm| cm.frames.last().copied());
     let last_frame = both.into_iter().filter(seen).map(|d| d.last_frame).chain(last_cm).max();
-    let is_mirrored = is_mirrored(both);
-    let requests_lost = both.map(|d| d.trouble.as_ref().is_some_and(|t| t.lost_after > 0));
-    let [a_requests_lost, b_requests_lost] = requests_lost;
     Connection {
         id,
         carrier: key.map_or(Carrier::InfiniBand, |key| key.carrier()),
@@ -85,8 +85,8 @@ pub(super) fn report(mut conn: Conn, end: CaptureEnd) -> Connection {
         fatal,
         cm,
         is_mirrored,
-        a_to_b: direction(there, service, is_mirrored, b_requests_lost),
-        b_to_a: direction(back, service, is_mirrored, a_requests_lost),
+        a_to_b: direction(there, service, is_mirrored),
+        b_to_a: direction(back, service, is_mirrored),
     }
 }
 
@@ -96,7 +96,7 @@ fn start_psn(direction: &Direction) -> Option<u32> {
 }
 
 /// Two copies of nearly every frame are no fault of the network.
-fn is_mirrored(both: [&Direction; 2]) -> bool {
+fn is_mirrored(both: &[Direction; 2]) -> bool {
     let copies = |d: &Direction| d.trouble.as_ref().map_or(0, |t| t.duplicate_frames);
     let (copies, packets) = both.iter().fold((0u64, 0u64), |(copied, all), d| {
         (copied.saturating_add(copies(d)), all.saturating_add(d.packets))
@@ -193,12 +193,7 @@ pub(super) fn compare(connections: &mut [Connection]) {
     }
 }
 
-fn direction(
-    mut this: Direction,
-    service: Service,
-    is_mirrored: bool,
-    requests_lost: bool,
-) -> Box<DirectionReport> {
+fn direction(mut this: Direction, service: Service, is_mirrored: bool) -> Box<DirectionReport> {
     let idle_gaps = this.course.idle_gaps;
     let rates = this.take_rates().filter(|_| this.first_time.is_some());
     let (_, most_in_flight) = this.in_flight;
@@ -242,8 +237,7 @@ fn direction(
     if let Some(times) = this.times {
         add_times(&mut report, *times);
     }
-    if let Some(mut trouble) = this.trouble {
-        settle(&mut trouble, service == Service::Uc, requests_lost);
+    if let Some(trouble) = this.trouble {
         add_trouble(&mut report, *trouble, is_mirrored);
     }
     if report.packets == 0 || is_datagram(service) {
@@ -282,6 +276,9 @@ fn add_trouble(report: &mut DirectionReport, trouble: Trouble, is_mirrored: bool
     report.out_of_order_packets = trouble.out_of_order;
     report.max_reorder_depth = u64::from(trouble.max_reorder_depth);
     report.reordered_after_capture = trouble.reordered_after;
+    let [before_capture, after_capture] = trouble.lost_or_late;
+    report.lost_or_late = Some(LostOrLate { before_capture, after_capture })
+        .filter(|doubt| *doubt != LostOrLate::default());
     report.loss = Some(Loss {
         before_capture: trouble.lost_before.saturating_add(trouble.lost_again),
         after_capture: trouble.lost_after,
@@ -325,6 +322,22 @@ fn add_trouble(report: &mut DirectionReport, trouble: Trouble, is_mirrored: bool
     report.unanswered_tries = trouble.tries.map(|(_, tries)| tries);
     report.is_rnr_pending = trouble.rnr.is_some();
     report.proofs = Proofs::into_list(trouble.proofs);
+}
+
+/// What was left open in both directions.
+fn settle_both(dirs: &mut [Direction; 2], is_uc: bool, is_mirrored: bool) {
+    let [there, back] = dirs.each_mut().map(|direction| direction.trouble.as_deref_mut());
+    let requests_lost = |other: Option<&Trouble>| other.is_some_and(|t| t.lost_after > 0);
+    let [of_there, of_back] = [&there, &back].map(|trouble| requests_lost(trouble.as_deref()));
+    let mut troubles = [there, back];
+    for (trouble, requests_lost) in troubles.iter_mut().zip([of_back, of_there]) {
+        if let Some(trouble) = trouble {
+            settle(trouble, is_uc, requests_lost);
+        }
+    }
+    if !is_mirrored {
+        doubt_losses(troubles);
+    }
 }
 
 /// What was left open: gaps that nothing filled.

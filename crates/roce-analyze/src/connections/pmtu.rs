@@ -10,8 +10,11 @@ pub(super) struct Pmtu {
     seen: u16,
     /// By the connection manager; 0 when not known.
     agreed: u16,
-    /// By the last READ alone: what looks like its PSNs may be a gap.
+    /// By the last READ alone: what looks like its PSNs may be a gap. While it equals `seen`, no
+    /// packet says so.
     guess: u16,
+    /// The most that one packet carried.
+    largest: u16,
 }
 
 impl Pmtu {
@@ -34,20 +37,37 @@ impl Pmtu {
     #[inline]
     pub(super) fn full_packet(&mut self, payload: u32) -> bool {
         if u32::from(self.seen) == payload {
+            self.guess = 0;
             return true;
         }
-        if self.seen == 0 && SIZES.contains(&payload) {
-            self.seen = u16::try_from(payload).unwrap_or(0);
+        if (self.seen == 0 || self.seen == self.guess) && SIZES.contains(&payload) {
+            (self.seen, self.guess) = (u16::try_from(payload).unwrap_or(0), 0);
             return true;
         }
         false
     }
 
-    /// One packet carries this much: only with the largest path MTU, if it is so much.
+    /// One packet carries this much.
     #[inline]
     pub(super) fn any_packet(&mut self, payload: u32) {
+        if payload > u32::from(self.largest) {
+            self.larger_packet(payload);
+        }
+    }
+
+    /// More than any before: what READs seemed to say may be wrong, and there is only one path MTU
+    /// with room for so much, perhaps.
+    #[cold]
+    fn larger_packet(&mut self, payload: u32) {
         let [.., second, largest] = SIZES;
-        if self.seen == 0 && payload > second && payload <= largest {
+        if payload > largest {
+            return;
+        }
+        self.largest = u16::try_from(payload).unwrap_or(0);
+        if self.seen == self.guess && self.seen < self.largest {
+            (self.seen, self.guess) = (0, 0);
+        }
+        if self.seen == 0 && payload > second {
             self.seen = u16::try_from(largest).unwrap_or(0);
         }
     }
@@ -72,7 +92,7 @@ impl Pmtu {
     pub(super) fn span(self, len: u32) -> Option<u32> {
         match self.bytes() {
             Some(bytes) => Some(span_of(len, bytes)),
-            None if len <= 256 => Some(1),
+            None if len <= u32::from(self.largest).max(256) => Some(1),
             None => None,
         }
     }
@@ -118,6 +138,17 @@ mod tests {
         assert_eq!(pmtu.seen(), None);
         pmtu.any_packet(2049);
         assert_eq!(pmtu.seen(), Some(4096));
+    }
+
+    #[test]
+    fn packets_refute_what_reads_seemed_to_tell() {
+        let mut pmtu = Pmtu::default();
+        pmtu.by_span(1559, 2); // behind a gap: 4096, in truth
+        pmtu.by_span(1559, 2);
+        assert_eq!((pmtu.bytes(), pmtu.span(1559)), (Some(1024), Some(2)));
+        pmtu.any_packet(1559);
+        assert_eq!((pmtu.bytes(), pmtu.span(1559), pmtu.span(1560)), (None, Some(1), None));
+        assert!(pmtu.full_packet(2048) && !pmtu.full_packet(4096));
     }
 
     #[test]

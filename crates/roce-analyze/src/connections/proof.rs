@@ -26,6 +26,8 @@ pub enum Event {
     OutOfOrder,
     /// A NAK of a packet that arrived nevertheless, behind later ones.
     ReorderedAfterCapture,
+    /// A packet was lost or only late, the capture does not tell: the frame that would prove a loss.
+    LostOrLate,
     /// A frame that was captured before.
     DuplicateFrame,
     /// A NAK: PSN sequence error.
@@ -84,6 +86,7 @@ impl Event {
             Self::RetransmittedOnTimeout => "sent again: timeout",
             Self::OutOfOrder => "out of order",
             Self::ReorderedAfterCapture => "reordered after the capture point",
+            Self::LostOrLate => "was lost or late",
             Self::DuplicateFrame => "captured twice",
             Self::DuplicateAck => "acknowledged before",
             Self::Ghost => "nothing to do with this connection",
@@ -168,6 +171,21 @@ impl Proofs {
         if let Some(proof) = self.list.iter_mut().rfind(|proof| **proof == wanted) {
             proof.event = new;
         }
+    }
+
+    /// Takes back that the frame shows it.
+    pub(super) fn remove(&mut self, frame: u64, event: Event) {
+        let wanted = Proof { event, frame };
+        if let Some(at) = self.list.iter().rposition(|proof| *proof == wanted) {
+            self.list.remove(at);
+        }
+    }
+
+    /// Takes the last few of a kind for another.
+    pub(super) fn turn_last(&mut self, old: Event, new: Event, count: u64) {
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        let last = self.list.iter_mut().rev().filter(|proof| proof.event == old);
+        last.take(count).for_each(|proof| proof.event = new);
     }
 
     /// Takes back the last few of a kind.

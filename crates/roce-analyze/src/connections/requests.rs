@@ -9,12 +9,13 @@ use roce_wire::{Psn, Service};
 
 use super::copies::is_untroubled;
 use super::direction::{Direction, flag};
+use super::hindsight::{Verdict, look_back};
 use super::holes::Hole;
 use super::messages::{MAX_DMA_LEN, account, check_length, follow_message};
 use super::pmtu::{Pmtu, longest_span};
 use super::proof::Event;
 use super::seen::{Kind, Place, Seen};
-use super::trouble::{Late, MAX_REMEMBERED};
+use super::trouble::{Late, MAX_REMEMBERED, Trouble};
 use super::waiting::Pending;
 
 /// A PSN farther away than this has nothing to do with the stream, in PSNs.
@@ -256,11 +257,11 @@ fn old_request(this: &mut Direction, back: &mut Direction, seen: &Seen, span: u3
             let before = this.trouble().max_reorder_depth;
             this.note_late(seen, depth);
             this.trouble().late = Some(Late { seen: Box::new(*seen), span, depth: before });
+            this.trouble().remember_late(seen.psn);
         }
         Some(_) => {
-            this.trouble().lose(seen.psn, false, seen.frame);
             is_resent = true;
-            retransmission(this, back, seen, span, true);
+            lost(this, back, seen, span);
         }
         None if is_copy(this, back, seen, true) => {
             let before = seen.psn.is_before(this.arrived);
@@ -273,6 +274,7 @@ fn old_request(this: &mut Direction, back: &mut Direction, seen: &Seen, span: u3
             return;
         }
         None if this.was_sent_before(seen) == Some(true) => overtaken(this, seen, span),
+        None if look_back(this, seen) == Verdict::Late => {}
         None => retransmission(this, back, seen, span, false),
     }
     let executed = seen.psn.is_before(this.arrived);
@@ -300,6 +302,22 @@ fn old_request(this: &mut Direction, back: &mut Direction, seen: &Seen, span: u3
     if is_first {
         this.trouble().request_holes.fill(seen.psn, span);
         account(this, seen, span, is_resent);
+    }
+}
+
+/// The packet fills a hole and is sent again, it seems: the first was lost.
+fn lost(this: &mut Direction, back: &mut Direction, seen: &Seen, span: u32) {
+    let depth = this.next.distance_from(seen.psn).unsigned_abs();
+    let rounds = |t: &Trouble| (t.rounds_nak, t.rounds_timeout);
+    let before = rounds(this.trouble());
+    let is_certain = this.was_sent_before(seen) == Some(false);
+    this.trouble().lose(seen.psn, false, seen.frame, is_certain);
+    retransmission(this, back, seen, span, true);
+    let trouble = this.trouble();
+    let after = rounds(trouble);
+    if let Some(newest) = trouble.newest_losses.iter_mut().rfind(|lost| lost.psn == seen.psn) {
+        newest.depth = depth;
+        newest.began = (before != after).then_some(before.0 != after.0);
     }
 }
 
@@ -367,8 +385,8 @@ fn was_not_late(this: &mut Direction, back: &mut Direction, late: &Late) {
     trouble.out_of_order = trouble.out_of_order.saturating_sub(1);
     trouble.max_reorder_depth = *depth;
     trouble.proofs.drop_last(Event::OutOfOrder, 1);
-    trouble.lose(seen.psn, false, seen.frame);
-    retransmission(this, back, seen, *span, true);
+    trouble.late_psns.retain(|late| *late != seen.psn);
+    lost(this, back, seen, *span);
 }
 
 /// Whether the frame was captured before. Where the IP identification counts, the ICRC is never

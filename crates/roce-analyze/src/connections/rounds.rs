@@ -9,15 +9,11 @@ use super::seen::Seen;
 use super::trouble::{Head, OpenNak};
 use super::waiting::Pending;
 
-/// No timeout is as short, in nanoseconds: adapters and kernels take no less than some hundred
-/// microseconds.
-const SHORTEST_TIMEOUT: u64 = 50_000;
-
 /// A retransmission begins with `seen`; `was_lost` says that its original is missing at the
 /// capture, so that the place of the loss is known.
 pub(super) fn begin(this: &mut Direction, back: &mut Direction, seen: &Seen, was_lost: bool) {
     let psn = seen.psn;
-    let arrived = this.arrived;
+    let (arrived, next) = (this.arrived, this.next);
     let is_busy = is_busy(this, back, seen);
     let trouble = this.trouble();
     trouble.tries = match trouble.tries {
@@ -29,11 +25,19 @@ pub(super) fn begin(this: &mut Direction, back: &mut Direction, seen: &Seen, was
     };
     // That an answer was lost once more shows only when there was one once more.
     let wants_data = seen.kind.has_data_response();
-    let last =
-        trouble.head.replace(Head { psn, arrived, wants_data, is_answered: false, packets: 0 });
+    let last = trouble.head.replace(Head {
+        psn,
+        arrived,
+        wants_data,
+        is_answered: false,
+        packets: 0,
+        gap_loss: None,
+    });
     let has_answer = last.is_none_or(|last| last.psn != psn || last.is_answered);
     let rnr = trouble.rnr.take();
-    let nak = take_nak(&mut trouble.open_naks, psn);
+    let (nak, loss) = take_nak(&mut trouble.open_naks, psn);
+    trouble.sent_again((psn, next), loss, seen.time);
+    trouble.settle_losses(seen);
     if let Some((_, since)) = rnr {
         trouble.rounds_rnr = trouble.rounds_rnr.saturating_add(1);
         trouble.proofs.note(Event::RetransmittedOnRnr, seen.frame);
@@ -44,7 +48,8 @@ pub(super) fn begin(this: &mut Direction, back: &mut Direction, seen: &Seen, was
         trouble.rounds_nak = trouble.rounds_nak.saturating_add(1);
         trouble.proofs.note(Event::RetransmittedOnNak, seen.frame);
     } else if was_answered_past(this, back, seen) {
-        on_gap(this, back, seen, has_answer);
+        let had = last.filter(|last| !last.is_answered && last.psn.is_before(psn));
+        on_gap(this, back, seen, (has_answer, had));
     } else {
         on_timeout(this, back, seen, (was_lost, has_answer));
     }
@@ -58,27 +63,22 @@ pub(super) fn begin(this: &mut Direction, back: &mut Direction, seen: &Seen, was
 /// each other, not every one is followed by what it asks for.
 fn is_busy(this: &Direction, back: &Direction, seen: &Seen) -> bool {
     let has_naks = back.trouble.as_ref().is_some_and(|t| t.naks.first().is_some_and(|n| *n > 0));
-    has_naks
-        && !seen.kind.has_data_response()
-        && this
-            .last_time
-            .zip(seen.time)
-            .is_some_and(|(last, now)| now.saturating_sub(last) < SHORTEST_TIMEOUT)
+    has_naks && !seen.kind.has_data_response() && this.is_soon(seen)
 }
 
 /// The NAK that asked for this: the one for this very PSN, else the newest that is not settled.
-fn take_nak(naks: &mut Vec<OpenNak>, psn: Psn) -> Option<Psn> {
+fn take_nak(naks: &mut Vec<OpenNak>, psn: Psn) -> (Option<Psn>, Option<(u64, u64)>) {
     if let Some(at) = naks.iter().position(|nak| nak.psn == psn) {
         // What was asked for before is void now.
-        naks.drain(..=at);
-        return Some(psn);
+        let loss = naks.drain(..=at).next_back().and_then(|nak| Some((nak.loss?, nak.gap)));
+        return (Some(psn), loss);
     }
     // Whoever begins before what a NAK asks for, which stands for everything before that, has not
     // heard it.
     let is_heard = |nak: &&OpenNak| !nak.is_void && !psn.is_before(nak.psn);
     let newest = naks.iter().rev().find(is_heard).map(|nak| nak.psn);
     naks.clear();
-    newest
+    (newest, None)
 }
 
 /// Whether the requester saw an answer to something later while this one's was missing. That it
@@ -92,7 +92,12 @@ fn was_answered_past(this: &Direction, back: &Direction, seen: &Seen) -> bool {
     hole || after.is_before(this.answered) || after.is_before(this.responded)
 }
 
-fn on_gap(this: &mut Direction, back: &mut Direction, seen: &Seen, has_answer: bool) {
+fn on_gap(
+    this: &mut Direction,
+    back: &mut Direction,
+    seen: &Seen,
+    (has_answer, had): (bool, Option<Head>),
+) {
     let responded = this.responded;
     let trouble = this.trouble();
     trouble.rounds_gap = trouble.rounds_gap.saturating_add(1);
@@ -100,9 +105,17 @@ fn on_gap(this: &mut Direction, back: &mut Direction, seen: &Seen, has_answer: b
     // Behind a response that is missing a requester takes none: they are not lost.
     let was_taken = trouble.take_gap(seen.psn, responded);
     let lost = back.trouble();
+    if let Some(frame) = had.and_then(|had| had.gap_loss) {
+        // It asks for something later now, and nothing was sent again meanwhile.
+        lost.came_late_behind(frame);
+    }
     if has_answer && was_taken && lost.response_holes.at(seen.psn).is_none() {
         lost.lost_after = lost.lost_after.saturating_add(1);
+        lost.doubtful_after = lost.doubtful_after.saturating_add(1);
         lost.proofs.note(Event::LostAfterCapture, seen.frame);
+        if let Some(head) = &mut this.trouble().head {
+            head.gap_loss = Some(seen.frame);
+        }
     }
 }
 
@@ -112,6 +125,7 @@ fn on_timeout(
     seen: &Seen,
     (was_lost, has_answer): (bool, bool),
 ) {
+    let is_soon = this.is_soon(seen);
     let trouble = this.trouble();
     trouble.rounds_timeout = trouble.rounds_timeout.saturating_add(1);
     trouble.proofs.note(Event::RetransmittedOnTimeout, seen.frame);
@@ -123,6 +137,7 @@ fn on_timeout(
         if has_answer {
             let lost = back.trouble();
             lost.lost_after = lost.lost_after.saturating_add(1);
+            lost.doubtful_after = lost.doubtful_after.saturating_add(u64::from(is_soon));
             lost.proofs.note(Event::LostAfterCapture, seen.frame);
         }
     } else if this.has(flag::ANSWER_DUE)
@@ -143,6 +158,7 @@ fn on_timeout(
         let (end, due) = (this.arrived, this.due.sub(1));
         let trouble = this.trouble();
         trouble.lost_after = trouble.lost_after.saturating_add(1);
+        trouble.doubtful_after = trouble.doubtful_after.saturating_add(u64::from(is_soon));
         trouble.unproven_losses = trouble.unproven_losses.saturating_add(1);
         trouble.proofs.note(Event::LostAfterCapture, seen.frame);
         (trouble.doubt, trouble.doubt_loss) = (Some(end), Some(due));
@@ -192,6 +208,10 @@ impl Direction {
         let packets = trouble.head.map_or(0, |head| head.packets);
         // Adapters that send only what is missing send a packet at a time.
         if round != next && packets < 2 {
+            if self.was_no_round() {
+                return;
+            }
+            let trouble = self.trouble();
             trouble.selective = trouble.selective.saturating_add(1);
             return;
         }
@@ -205,7 +225,7 @@ impl Direction {
     pub(super) fn note_lost_again(&mut self, seen: &Seen, span: u32) {
         let trouble = self.trouble();
         if trouble.skipped.fill(seen.psn, span) > 0 {
-            trouble.lose(seen.psn, true, seen.frame);
+            trouble.lose(seen.psn, true, seen.frame, false);
         }
     }
 }

@@ -55,6 +55,12 @@ impl Durations {
         }
     }
 
+    /// The shortest of the first few; `None` when there are none.
+    pub(super) fn shortest_of_few(&self) -> Option<u64> {
+        let count = usize::try_from(self.count).map_or(FEW, |count| count.min(FEW));
+        self.few.get(..count)?.iter().copied().min()
+    }
+
     /// `None` when there are none. The percentiles are absent when there was no room for a
     /// histogram.
     pub(super) fn percentiles(&self) -> Option<Percentiles> {

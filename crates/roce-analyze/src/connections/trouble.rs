@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use roce_wire::Psn;
 
 use super::copies::Lag;
+use super::hindsight::{AskedLoss, Lost};
 use super::holes::{Hole, Holes};
 use super::proof::{Event, Proofs};
 use super::seen::Seen;
@@ -18,6 +19,8 @@ pub(super) struct OpenNak {
     pub loss: Option<u64>,
     /// What the responder waited for by what was captured before.
     pub waited_for: Psn,
+    /// Nanoseconds from the last request to it: no answer is faster, about.
+    pub gap: u64,
     /// Whether what it asks for was acknowledged since.
     pub is_void: bool,
 }
@@ -33,6 +36,8 @@ pub(super) struct Head {
     pub is_answered: bool,
     /// How many packets the retransmission has so far.
     pub packets: u32,
+    /// Its frame, when it shows a response that was lost behind the capture point.
+    pub gap_loss: Option<u64>,
 }
 
 /// A request that filled a gap and seems to be late.
@@ -77,6 +82,9 @@ pub(super) struct Trouble {
     pub proofs: Proofs,
     /// NAKs that were not followed by a retransmission yet.
     pub open_naks: Vec<OpenNak>,
+    /// What was sent again because a NAK asked for it, when that was taken for a loss behind the
+    /// capture point.
+    pub asked_losses: VecDeque<AskedLoss>,
     /// The receiver's RNR NAK that was not followed by a retransmission yet.
     pub rnr: Option<(Psn, Option<u64>)>,
     /// PSN and number of transmissions while the responder did not go on.
@@ -115,13 +123,23 @@ pub(super) struct Trouble {
     pub max_reorder_depth: u32,
     /// The newest of these.
     pub late: Option<Late>,
-    /// The newest requests that were taken for lost before the capture point, and whether it was
-    /// when they were sent again.
-    pub newest_losses: VecDeque<(Psn, bool)>,
+    /// The newest requests that were taken for lost before the capture point.
+    pub newest_losses: VecDeque<Lost>,
+    /// How often hindsight would have told late from lost, before and behind the capture point,
+    /// when nothing else spoke of packets that overtake each other.
+    pub hints: [u64; 2],
+    /// Whether the last retransmission turned out to be none.
+    pub was_no_round: bool,
+    /// The newest requests that came late and were not asked for since.
+    pub late_psns: VecDeque<Psn>,
     /// Packets that overtook one another behind the capture point.
     pub reordered_after: u64,
     pub lost_before: u64,
+    /// Of what was lost before the capture, what the IP identification proves.
+    pub lost_for_certain: u64,
     pub lost_after: u64,
+    /// Of these, those that nothing tells but a NAK, or a gap in responses that counts as one.
+    pub doubtful_after: u64,
     /// Responses that were asked for again while the request before may have been lost.
     pub lost_either: u64,
     /// The last of these.
@@ -133,6 +151,8 @@ pub(super) struct Trouble {
     pub not_captured: u64,
     /// Missing, and it is not known where they went.
     pub lost_somewhere: u64,
+    /// Lost or only late, before the capture point and behind it.
+    pub lost_or_late: [u64; 2],
     pub rounds_nak: u32,
     pub rounds_gap: u32,
     pub rounds_rnr: u32,
@@ -160,25 +180,30 @@ pub(super) struct Trouble {
 }
 
 impl Trouble {
-    /// A request was lost before the capture point, as the packet in this frame shows.
-    pub(super) fn lose(&mut self, psn: Psn, is_again: bool, frame: u64) {
-        let lost = if is_again { &mut self.lost_again } else { &mut self.lost_before };
-        *lost = lost.saturating_add(1);
+    /// A request was lost before the capture point, as the packet in this frame shows; for certain
+    /// where the IP identification tells it.
+    pub(super) fn lose(&mut self, psn: Psn, is_again: bool, frame: u64, is_certain: bool) {
+        let count = if is_again { &mut self.lost_again } else { &mut self.lost_before };
+        *count = count.saturating_add(1);
+        self.lost_for_certain = self.lost_for_certain.saturating_add(u64::from(is_certain));
         self.proofs.note(Event::LostBeforeCapture, frame);
         if self.newest_losses.len() >= MAX_REMEMBERED {
             self.newest_losses.pop_front();
         }
-        self.newest_losses.push_back((psn, is_again));
+        let lost = Lost { psn, is_again, frame, depth: 0, began: None, is_asked: false };
+        self.newest_losses.push_back(lost);
     }
 
     /// A request that was sent long ago arrives. Says whether it was taken for lost.
     pub(super) fn find_lost(&mut self, psn: Psn) -> bool {
-        let at = self.newest_losses.iter().position(|(lost, _)| *lost == psn);
-        let Some((_, is_again)) = at.and_then(|at| self.newest_losses.remove(at)) else {
+        // Only where the IP identification tells.
+        let at = self.newest_losses.iter().position(|lost| lost.psn == psn);
+        let Some(lost) = at.and_then(|at| self.newest_losses.remove(at)) else {
             return false;
         };
-        let lost = if is_again { &mut self.lost_again } else { &mut self.lost_before };
-        *lost = lost.saturating_sub(1);
+        let count = if lost.is_again { &mut self.lost_again } else { &mut self.lost_before };
+        *count = count.saturating_sub(1);
+        self.lost_for_certain = self.lost_for_certain.saturating_sub(1);
         self.proofs.drop_last(Event::LostBeforeCapture, 1);
         true
     }
@@ -228,6 +253,7 @@ impl Trouble {
     /// An acknowledgement of `psn` that nothing asks for, or that says what another has said: a
     /// request came that had been executed before. Then those were that may have been.
     pub(super) fn convict_duplicates(&mut self, psn: Psn) {
+        self.convict_asked(psn, false);
         let before = self.doubtful.len();
         self.doubtful.retain(|doubtful| psn.is_before(*doubtful));
         let convicted = before.saturating_sub(self.doubtful.len());

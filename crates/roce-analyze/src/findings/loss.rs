@@ -8,6 +8,7 @@ pub(super) fn judge(report: &Report, found: &mut Collector) {
         for (way, direction) in ways(connection) {
             lost(connection, &way, direction, found);
             late(&way, direction, found);
+            lost_or_late(&way, direction, found);
             repeated(connection, &way, direction, found);
         }
     }
@@ -51,6 +52,17 @@ fn late(way: &str, direction: &DirectionReport, found: &mut Collector) {
         if direction.max_reorder_depth > 0 {
             finding.say("depth_psns", direction.max_reorder_depth.to_string());
         }
+    }
+}
+
+fn lost_or_late(way: &str, direction: &DirectionReport, found: &mut Collector) {
+    let Some(doubt) = direction.lost_or_late else { return };
+    let count = doubt.before_capture.saturating_add(doubt.after_capture);
+    let frames = direction.frames(Event::LostOrLate);
+    if let Some(finding) = found.add("lost-or-late", way, count, frames) {
+        finding.sum("before_capture", doubt.before_capture);
+        finding.sum("after_capture", doubt.after_capture);
+        finding.sum("packets", direction.packets);
     }
 }
 

@@ -172,6 +172,14 @@ pub const RULES: &[Rule] = &[
         advice: "Compare the path MTU of both ends: ibv_devinfo -v | grep active_mtu, and that of the application.",
     },
     Rule {
+        id: "lost-or-late",
+        severity: Warning,
+        title: "packets were lost, or only late",
+        when: "a receiver asks for packets where packets overtake each other",
+        meaning: "A receiver that goes back to the last packet in order asks for late packets, too, and they are sent again as if they were lost; this capture cannot tell which of them were.",
+        advice: "Capture on both hosts at once and compare, or send over IPv4 from a NIC that counts the IP identification: that tells the copies apart. Then see `reordering`.",
+    },
+    Rule {
         id: "low-entropy",
         severity: Warning,
         title: "many connections share few UDP source ports",

@@ -114,6 +114,16 @@ pub struct Loss {
     pub unknown: u64,
 }
 
+/// Packets that were asked for where packets overtake each other: lost, or only late. The capture
+/// does not tell, so they count neither as lost nor as late.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
+pub struct LostOrLate {
+    /// Missing at the capture where their turn was, and there later: late, or sent again.
+    pub before_capture: u64,
+    /// Captured, and asked for.
+    pub after_capture: u64,
+}
+
 /// Explicit congestion notification by packet kind.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct EcnReport {
@@ -156,6 +166,9 @@ pub struct DirectionReport {
     pub max_reorder_depth: u64,
     /// Packets that overtook one another between the capture point and the receiver.
     pub reordered_after_capture: u64,
+    /// Packets that were lost or late; `None` where the capture tells one from the other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost_or_late: Option<LostOrLate>,
     /// Packets whose original is missing at the capture: lost before it, or not captured.
     pub missing_psns: u64,
     /// Where packets were lost. `None` when nothing can tell: nothing of this direction was
