@@ -278,7 +278,8 @@ fn add_trouble(report: &mut DirectionReport, trouble: Trouble, is_mirrored: bool
     report.reordered_after_capture = trouble.reordered_after;
     let [before_capture, after_capture] = trouble.lost_or_late;
     report.lost_or_late = Some(LostOrLate { before_capture, after_capture })
-        .filter(|doubt| *doubt != LostOrLate::default());
+        .filter(|doubt| *doubt != LostOrLate::default())
+        .map(Box::new);
     report.loss = Some(Loss {
         before_capture: trouble.lost_before.saturating_add(trouble.lost_again),
         after_capture: trouble.lost_after,

@@ -56,7 +56,7 @@ fn late(way: &str, direction: &DirectionReport, found: &mut Collector) {
 }
 
 fn lost_or_late(way: &str, direction: &DirectionReport, found: &mut Collector) {
-    let Some(doubt) = direction.lost_or_late else { return };
+    let Some(doubt) = direction.lost_or_late.as_deref() else { return };
     let count = doubt.before_capture.saturating_add(doubt.after_capture);
     let frames = direction.frames(Event::LostOrLate);
     if let Some(finding) = found.add("lost-or-late", way, count, frames) {

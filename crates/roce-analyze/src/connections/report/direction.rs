@@ -168,7 +168,7 @@ pub struct DirectionReport {
     pub reordered_after_capture: u64,
     /// Packets that were lost or late; `None` where the capture tells one from the other.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub lost_or_late: Option<LostOrLate>,
+    pub lost_or_late: Option<Box<LostOrLate>>,
     /// Packets whose original is missing at the capture: lost before it, or not captured.
     pub missing_psns: u64,
     /// Where packets were lost. `None` when nothing can tell: nothing of this direction was
