@@ -51,11 +51,15 @@ impl Trouble {
 
     fn doubt(&mut self) {
         let (before, after) = (self.doubtful_before(), self.doubtful_after);
+        let [_, late_after] = self.hints;
+        // When each of them has come once more than it was sent again, none was lost.
+        let late_after = if late_after >= after { after } else { 0 };
         let again = self.lost_again.min(self.lost_for_certain);
         let first = self.lost_for_certain.saturating_sub(again).min(self.lost_before);
         (self.lost_again, self.lost_before, self.not_captured) = (again, first, 0);
         self.lost_after = self.lost_after.saturating_sub(after);
-        self.lost_or_late = [before, after];
+        self.reordered_after = self.reordered_after.saturating_add(late_after);
+        self.lost_or_late = [before, after.saturating_sub(late_after)];
         for (event, count) in [
             (Event::LostBeforeCapture, before),
             (Event::NotCaptured, before),
