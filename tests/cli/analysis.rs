@@ -99,3 +99,53 @@ fn what_is_sent_again_is_no_copy_in_v1_either() {
         assert!(again(&fixture).abs_diff(again(&v1)) <= 1, "{capture}");
     }
 }
+
+/// Who paused what for how long. By hand: priority 3 is stopped for 65535 quanta and let go on after
+/// 250 µs, and stopped again for 300 quanta, which are 1536 ns at 100 Gbit/s; the capture is of 1750 µs.
+#[test]
+fn flow_control_is_told_by_port_and_priority() {
+    let json = |line: &str| run_line(line).well().json()["congestion"].clone();
+    let told = json("check made/pfc_pause.pcap --link-speed 100G --format json");
+    assert_eq!(told, json("connections made/pfc_pause.pcap --link-speed 100Gbps --format json"));
+    assert_eq!((&told["pfc"], &told["pause"]), (&4.into(), &2.into()));
+    let [port] = &told["senders"].as_array().unwrap()[..] else { panic!("{told}") };
+    assert_eq!(port["mac"], "02:00:00:00:00:0a");
+    let of_3 = &port["pfc"][3];
+    for (key, value) in [
+        ("priority", 3),
+        ("frames", 3),
+        ("pauses", 2),
+        ("resumes", 1),
+        ("quanta", 65_835),
+        ("paused_ns", 251_536),
+        ("longest_pause_ns", 250_000),
+    ] {
+        assert_eq!(of_3[key], value, "{key}");
+    }
+    assert_eq!(of_3["paused_percent"], 14.373);
+    assert_eq!(
+        (&port["pause"]["quanta"], &port["pause"]["paused_ns"]),
+        (&65_535.into(), &250_000.into())
+    );
+    let unknown = &json("connections made/pfc_pause.pcap --format json")["senders"][0]["pfc"][3];
+    assert_eq!((&unknown["quanta"], unknown.get("paused_ns")), (&65_835.into(), None));
+    let text = run_line("connections made/pfc_pause.pcap --link-speed 100G").well().text();
+    let line = "Port 02:00:00:00:00:0a pauses priority 3: 2 pauses with 65,835 quanta, 1 XON,\n\
+                paused 251 µs (14.373 %), at most 250 µs without a break.\n";
+    assert!(text.contains(line), "{text}");
+    assert!(text.contains("Port 02:00:00:00:00:0a lets priority 0 go on: 1 XON.\n"), "{text}");
+}
+
+/// Short pauses are a remark: exit code 0, and no storm.
+#[test]
+fn flow_control_is_no_error() {
+    let findings = run_line("check made/pfc_pause.pcap --format json").well().json();
+    let findings = findings["findings"].as_array().unwrap();
+    let seen: Vec<_> = findings.iter().filter(|one| one["id"] == "pfc-seen").collect();
+    assert_eq!(seen.len(), 7);
+    let of_3 =
+        seen.iter().find(|one| one["subject"] == "port 02:00:00:00:00:0a priority 3").unwrap();
+    assert_eq!((&of_3["severity"], &of_3["count"]), (&"info".into(), &2.into()));
+    assert_eq!(of_3["frames"], serde_json::json!([1, 2, 3]));
+    assert_eq!(of_3["evidence"]["paused"], "not known without --link-speed");
+}

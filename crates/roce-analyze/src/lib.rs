@@ -6,4 +6,7 @@
 
 pub mod connections;
 pub mod findings;
+mod thousandths;
 pub mod verdict;
+
+pub use thousandths::Thousandths;

@@ -218,6 +218,28 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// A rate such as `100G`, `25Gbps` or a plain number of bits a second.
+pub(crate) fn parse_bit_rate(text: &str) -> Result<u64, String> {
+    let unit_at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at_checked(unit_at).unwrap_or((text, ""));
+    let number: f64 = number.parse().map_err(|_| "expected a rate such as 100G")?;
+    let unit = unit.trim_end_matches("bps").trim_end_matches("bit/s").to_ascii_uppercase();
+    let factor = match unit.as_str() {
+        "" => 1.0,
+        "K" => 1e3,
+        "M" => 1e6,
+        "G" => 1e9,
+        "T" => 1e12,
+        _ => return Err("the unit must be K, M, G or T".to_owned()),
+    };
+    let rate = number * factor;
+    if !(1.0..=1e15).contains(&rate) {
+        return Err("the rate must be at least 1 bit/s and at most 1000T".to_owned());
+    }
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in 1..=1e15")]
+    Ok(rate as u64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -237,6 +259,17 @@ mod tests {
         assert_eq!(millis("2m"), Ok(120_000));
         for wrong in ["", "0", "-1s", "5 s", "1d", "s", "1e3", "9e99h", "∞"] {
             assert!(millis(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn rates_have_units() {
+        assert_eq!(parse_bit_rate("100G"), Ok(100_000_000_000));
+        assert_eq!(parse_bit_rate("25Gbps"), Ok(25_000_000_000));
+        assert_eq!(parse_bit_rate("400gbit/s"), Ok(400_000_000_000));
+        assert_eq!(parse_bit_rate("10000000000"), Ok(10_000_000_000));
+        for wrong in ["", "0", "0.1", "-1G", "G", "1X", "2000T", "nan", "1e3"] {
+            assert!(parse_bit_rate(wrong).is_err(), "{wrong}");
         }
     }
 }

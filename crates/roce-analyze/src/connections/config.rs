@@ -13,6 +13,8 @@ pub struct Config {
     /// Whether more frames are kept of each kind of event than ten: up to 10,000 for each direction
     /// and a million in all.
     pub all_proofs: bool,
+    /// The speed of the links in bits a second: it makes times of the quanta of flow control.
+    pub link_speed: Option<u64>,
 }
 
 impl Default for Config {
@@ -22,6 +24,7 @@ impl Default for Config {
             max_histograms: 16_384,
             check_icrc: true,
             all_proofs: false,
+            link_speed: None,
         }
     }
 }
@@ -49,5 +52,11 @@ impl Config {
     #[must_use]
     pub const fn with_all_proofs(self, all_proofs: bool) -> Self {
         Self { all_proofs, ..self }
+    }
+
+    /// The same with the speed of the links in bits a second, where it is known.
+    #[must_use]
+    pub const fn with_link_speed(self, link_speed: Option<u64>) -> Self {
+        Self { link_speed, ..self }
     }
 }

@@ -1,7 +1,11 @@
 //! The report as data: schema `roce-sniff/connections/1`.
 
+mod flow_control;
+
 use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};
+
+pub use flow_control::Congestion;
 
 use super::report::{Connection, End, Evicted, Exchange, Owner, Report};
 
@@ -14,10 +18,11 @@ pub struct Document<'r>(pub &'r Report);
 
 impl Serialize for Document<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Report { connections, evicted, wire, totals: _, lacks_proofs: _ } = self.0;
+        let Report { connections, evicted, wire, totals, lacks_proofs: _ } = self.0;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("schema", SCHEMA)?;
         entry(&mut map, "wire", wire.as_ref())?;
+        map.serialize_entry("congestion", &Congestion(totals))?;
         map.serialize_entry("connections", connections)?;
         let Evicted { connections, packets } = evicted;
         map.serialize_entry("evicted", &Lost { connections: *connections, packets: *packets })?;

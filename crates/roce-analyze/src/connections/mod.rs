@@ -44,6 +44,7 @@ mod messages;
 mod naks;
 mod outcome;
 mod pairing;
+mod pauses;
 mod pmtu;
 pub mod port;
 mod proof;
@@ -68,6 +69,7 @@ mod wire;
 
 pub use config::Config;
 pub use key::{FlowKey, HostPair};
+pub use pauses::{FlowControl, PauseSender, PausedTime, Pauses};
 pub use proof::{MANY_PROOFS_PER_EVENT, MAX_PROOFS_PER_EVENT};
 pub use report::{
     CnpReaction, Connection, Counts, DirectionReport, EcnReport, End, Event, Evicted, Exchange,
@@ -75,7 +77,7 @@ pub use report::{
     Percentiles, Proof, Rare, Rejection, Report, Retransmissions, SrcPorts, Totals,
 };
 pub use sighting::{Sight, Sighting};
-pub use totals::{BadIcrc, PfcPriority};
+pub use totals::BadIcrc;
 pub use tracker::Tracker;
 pub use upper::Upper;
 pub use wire::{WireRate, WireRates};

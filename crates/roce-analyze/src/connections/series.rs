@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(told.bin_ns, 16_000_000_000);
         assert_eq!(told.bytes.len(), 313);
         assert_eq!(told.bytes.first(), Some(&(0..16).sum()));
-        assert_eq!(told.bytes.iter().sum::<u64>(), (0..5_000).sum());
+        assert_eq!(told.bytes.iter().sum::<u64>(), (0..5_000).sum::<u64>());
         assert_eq!(told.goodput_bytes.unwrap().iter().sum::<u64>(), 5_000);
     }
 

@@ -2,6 +2,9 @@
 
 use roce_wire::{Addr, IcrcFault};
 
+use super::config::Config;
+use super::pauses::FlowControl;
+use super::proof::MANY_PROOFS_PER_EVENT;
 use super::seen::Seen;
 
 /// Where every frame went. The counts of packets add up to `frames`.
@@ -42,10 +45,8 @@ pub struct Totals {
     pub times: Option<(u64, u64)>,
     /// The largest frame seen, of any kind, in bytes on the wire.
     pub largest_frame: u64,
-    /// Flow control by priority.
-    pub pfc_priorities: [PfcPriority; 8],
-    /// Frames of 802.3x PAUSE, the first ten.
-    pub pause_frames: Vec<u64>,
+    /// Flow control by the ports that sent it.
+    pub flow_control: FlowControl,
     /// Frames with a reserved opcode, the first ten: stacks have crashed on such.
     pub reserved_opcode_frames: Vec<u64>,
     /// How many of those there were.
@@ -59,65 +60,6 @@ pub struct Totals {
     /// ICMP errors that say that port 4791 is unreachable: the host that says so, and the frame.
     pub unreachable: Vec<(Addr, u64)>,
     pub(super) frame_lists: FrameLists,
-}
-
-/// Priority flow control of one priority.
-#[derive(Clone, Debug, Default)]
-pub struct PfcPriority {
-    /// Frames that pause it.
-    pub pauses: u64,
-    /// Frames that let it go on.
-    pub resumes: u64,
-    /// The sum of the times asked for, in quanta of 512 bit times.
-    pub quanta: u64,
-    /// The most pause frames in one second.
-    pub peak_per_second: u64,
-    /// The longest time without a break in which it was paused again before the pause was over, in
-    /// nanoseconds.
-    pub longest_ns: u64,
-    /// How many frames that took.
-    pub longest_frames: u64,
-    /// The first ten frames.
-    pub frames: Vec<u64>,
-    pub(super) run: Option<PauseRun>,
-    pub(super) second: u64,
-    pub(super) in_second: u64,
-}
-
-/// Pauses of one priority that follow one another without a break.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PauseRun {
-    first: u64,
-    last: u64,
-    /// When the last pause ends, at the slowest link speed that is usual.
-    until: u64,
-    frames: u64,
-}
-
-/// One quantum of 512 bit times at 25 Gbit/s, in hundredths of a nanosecond. Faster links pause for
-/// less, so a run is never taken for longer than it may be.
-const QUANTUM: u64 = 2048;
-
-impl PfcPriority {
-    /// A frame pauses the priority, or lets it go on when `quanta` is 0.
-    pub(super) fn follow(&mut self, quanta: u16, time: u64) {
-        if quanta == 0 {
-            self.run = None;
-            return;
-        }
-        let until = time.saturating_add(u64::from(quanta).saturating_mul(QUANTUM) / 100);
-        let run = match self.run {
-            Some(run) if time <= run.until => {
-                PauseRun { last: time, until, frames: run.frames.saturating_add(1), ..run }
-            }
-            _ => PauseRun { first: time, last: time, until, frames: 1 },
-        };
-        let length = run.last.saturating_sub(run.first);
-        if length > self.longest_ns {
-            (self.longest_ns, self.longest_frames) = (length, run.frames);
-        }
-        self.run = Some(run);
-    }
 }
 
 /// The packets of one host with a bad ICRC.
@@ -156,9 +98,11 @@ impl FrameLists {
 }
 
 impl Totals {
-    /// Nothing counted yet; frames that prove something are listed up to `max` of each kind.
-    pub(super) fn with_frames(max: usize) -> Self {
-        Self { frame_lists: FrameLists(max), ..Self::default() }
+    /// Nothing counted yet.
+    pub(super) fn new(config: &Config) -> Self {
+        let frames = if config.all_proofs { MANY_PROOFS_PER_EVENT } else { MAX_FRAMES };
+        let flow_control = FlowControl::new(config.link_speed, frames);
+        Self { flow_control, frame_lists: FrameLists(frames), ..Self::default() }
     }
 
     /// Whether every frame is accounted for once.
@@ -182,6 +126,12 @@ impl Totals {
     #[must_use]
     pub fn roce_packets(&self) -> u64 {
         self.carriers.iter().fold(0u64, |sum, part| sum.saturating_add(*part))
+    }
+
+    /// How long the capture is, in nanoseconds; `None` when frames have no times, or all the same.
+    #[must_use]
+    pub fn duration_ns(&self) -> Option<u64> {
+        self.times.map(|(first, last)| last.saturating_sub(first)).filter(|length| *length > 0)
     }
 
     /// Counts a frame of any kind.

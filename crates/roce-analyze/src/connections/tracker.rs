@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use roce_wire::{Content, Frame, IcrcFault, IcrcState, Net, Packet, Pfc, Qpn, Reject, Service};
+use roce_wire::{Content, Frame, IcrcFault, IcrcState, Net, Packet, Qpn, Reject, Service};
 
 use super::cm_track::CmTable;
 use super::config::Config;
@@ -13,13 +13,13 @@ use super::key::FlowKey;
 use super::merge;
 use super::outcome;
 use super::pairing::Unpaired;
-use super::proof::{MANY_PROOFS_PER_EVENT, Proofs, Room};
+use super::proof::{Proofs, Room};
 use super::report::{Connection, Evicted, Report};
 use super::seen::Seen;
 use super::sighting::Sighting;
 use super::table::Table;
 use super::timing::Budget;
-use super::totals::{BadIcrc, MAX_FRAMES, Totals};
+use super::totals::{BadIcrc, Totals};
 use super::unreachable;
 
 /// Most series over time. One takes up to 10 kB.
@@ -75,11 +75,7 @@ impl Tracker {
             cm: CmTable::default(),
             finished: VecDeque::new(),
             waiting: Vec::with_capacity(GROUP),
-            totals: Totals::with_frames(if config.all_proofs {
-                MANY_PROOFS_PER_EVENT
-            } else {
-                MAX_FRAMES
-            }),
+            totals: Totals::new(&config),
             evicted: Evicted::default(),
             budget: Budget { histograms: config.max_histograms, series: MAX_SERIES },
             copies: Copies::default(),
@@ -119,10 +115,13 @@ impl Tracker {
                 count_carrier(totals, no_bth.carrier);
                 return true;
             }
-            Content::Pfc(pfc) => count_pfc(totals, pfc, number, time_ns),
-            Content::Pause(_) => {
+            Content::Pfc(pfc) => {
+                totals.pfc = totals.pfc.saturating_add(1);
+                totals.flow_control.pfc(pfc, frame, number, time_ns);
+            }
+            Content::Pause(pause) => {
                 totals.pause = totals.pause.saturating_add(1);
-                totals.frame_lists.add(&mut totals.pause_frames, number);
+                totals.flow_control.pause(pause, frame, number, time_ns);
             }
             Content::Rejected(_) => totals.not_roce = totals.not_roce.saturating_add(1),
             Content::Other(_) => {
@@ -314,6 +313,7 @@ impl Tracker {
     #[must_use]
     pub fn finish(mut self) -> Report {
         self.follow_waiting();
+        self.totals.flow_control.end(self.totals.times);
         let end = self.end();
         let mut connections: Vec<Connection> = self.finished.into();
         // What takes room in a report is in boxes: they go where the connections were.
@@ -354,32 +354,4 @@ pub(super) fn count_carrier(totals: &mut Totals, carrier: roce_wire::Carrier) {
         roce_wire::Carrier::InfiniBand => infiniband,
     };
     *count = count.wrapping_add(1);
-}
-
-const NANOS_PER_SECOND: u64 = 1_000_000_000;
-
-fn count_pfc(totals: &mut Totals, pfc: &Pfc, number: u64, time: Option<u64>) {
-    totals.pfc = totals.pfc.saturating_add(1);
-    let second = time.map_or(0, |time| time / NANOS_PER_SECOND);
-    let lists = totals.frame_lists;
-    for (bit, (priority, quanta)) in totals.pfc_priorities.iter_mut().zip(pfc.times()).enumerate() {
-        if pfc.enabled() >> bit & 1 == 0 {
-            continue;
-        }
-        lists.add(&mut priority.frames, number);
-        if let Some(time) = time {
-            priority.follow(quanta, time);
-        }
-        if quanta == 0 {
-            priority.resumes = priority.resumes.saturating_add(1);
-            continue;
-        }
-        priority.pauses = priority.pauses.saturating_add(1);
-        priority.quanta = priority.quanta.saturating_add(u64::from(quanta));
-        if priority.second != second {
-            (priority.second, priority.in_second) = (second, 0);
-        }
-        priority.in_second = priority.in_second.saturating_add(1);
-        priority.peak_per_second = priority.peak_per_second.max(priority.in_second);
-    }
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::rules::{Rule, rule};
 use super::{Finding, Value};
+use crate::Thousandths;
 
 /// How many frames prove a finding.
 const MAX_FRAMES: usize = 10;
@@ -103,6 +104,22 @@ impl Finding {
             Some((_, Value::Number(sum))) => *sum = sum.saturating_add(number),
             Some(_) => {}
             None => self.evidence.push((name, Value::Number(number))),
+        }
+    }
+
+    /// Adds the larger one of two numbers to the evidence.
+    pub(super) fn most(&mut self, name: &'static str, number: u64) {
+        match self.evidence.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, Value::Number(most))) => *most = number.max(*most),
+            Some(_) => {}
+            None => self.evidence.push((name, Value::Number(number))),
+        }
+    }
+
+    /// Adds a number between whole ones to the evidence; the first one stays.
+    pub(super) fn real(&mut self, name: &'static str, number: Thousandths) {
+        if !self.evidence.iter().any(|(known, _)| *known == name) {
+            self.evidence.push((name, Value::Real(number)));
         }
     }
 

@@ -7,6 +7,7 @@ mod capture;
 mod collect;
 mod congestion;
 mod endpoint;
+mod flow_control;
 mod loss;
 mod marking;
 mod path;
@@ -21,6 +22,7 @@ pub use collect::MANY_FRAMES;
 pub use policy::{CaptureFacts, Policy};
 pub use rules::{RULES, Rule};
 
+use crate::Thousandths;
 use crate::connections::Report;
 use collect::Collector;
 
@@ -42,6 +44,8 @@ pub enum Severity {
 pub enum Value {
     /// A count, or a number with its unit in the name.
     Number(u64),
+    /// A number between whole ones, with its unit in the name.
+    Real(Thousandths),
     /// A text.
     Text(String),
     /// Several texts.
@@ -119,7 +123,8 @@ fn judge(
     setup::judge(report, &mut found);
     endpoint::judge(report, policy, &mut found);
     loss::judge(report, &mut found);
-    congestion::judge(report, policy, &mut found);
+    congestion::judge(report, &mut found);
+    flow_control::judge(report, policy, &mut found);
     marking::judge(report, policy, &mut found);
     path::judge(report, policy, &mut found);
     capture::judge(report, facts, &mut found);

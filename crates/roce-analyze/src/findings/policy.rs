@@ -18,12 +18,16 @@ pub struct Policy {
     pub cnp_dscp: u8,
     /// VLAN priority of congestion notifications.
     pub cnp_pcp: u8,
-    /// Bits a second, to turn pause quanta into time.
+    /// Bits a second, to turn pause quanta into time. The tracker has to know it, so whoever reads a
+    /// policy gives it to [the tracker](crate::connections::Config::with_link_speed).
     pub link_speed: Option<u64>,
-    /// Pause frames of one priority in one second from which on it is a storm.
-    pub pfc_storm_per_second: u64,
     /// Nanoseconds without a break for which a priority is paused from which on it is a storm.
     pub pfc_storm_ns: u64,
+    /// Percent of a second for which a priority is paused from which on it is a storm.
+    pub pfc_storm_percent: u64,
+    /// Pause frames of one priority in one second from which on it is a storm, where the speed of
+    /// the link is not known.
+    pub pfc_storm_per_second: u64,
     /// RNR NAKs of a connection for each hundred messages from which on it is a storm.
     pub rnr_storm_percent: u64,
     /// Connections between two hosts from which on their UDP source ports are compared.
@@ -39,8 +43,9 @@ impl Default for Policy {
             cnp_dscp: 48,
             cnp_pcp: 6,
             link_speed: None,
-            pfc_storm_per_second: 1_000,
             pfc_storm_ns: 2_000_000,
+            pfc_storm_percent: 10,
+            pfc_storm_per_second: 1_000,
             rnr_storm_percent: 10,
             entropy_connections: 8,
         }

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use anyhow::Result;
 use roce_analyze::connections::Totals;
+use roce_analyze::connections::json::Congestion;
 use roce_analyze::findings::{Finding, RULES};
 use roce_analyze::verdict::CARRIERS;
 use serde_json::{Map, Value, json};
@@ -17,7 +18,7 @@ pub(super) fn write(out: &mut impl Write, findings: &[Finding], totals: &Totals)
         "schema": "roce-sniff/check/1",
         "source": { "frames": totals.frames },
         "versions": versions,
-        "congestion": { "pfc": totals.pfc, "pause": totals.pause },
+        "congestion": Congestion(totals),
         "findings": findings,
     });
     serde_json::to_writer_pretty(&mut *out, &document).map_err(io::Error::from)?;

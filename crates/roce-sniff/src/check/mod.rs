@@ -18,7 +18,7 @@ use roce_analyze::connections::Totals;
 use roce_analyze::findings::{self, CaptureFacts, Finding, Policy, RULES, Rule, Severity};
 
 use crate::Outcome;
-use crate::cli::{Format, OutputArgs, SourceArgs};
+use crate::cli::{Format, OutputArgs, SourceArgs, parse_bit_rate};
 use crate::connections::{config, say_evicted, track};
 use crate::drive::Trace;
 use crate::printer;
@@ -48,7 +48,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
     /// Speed of the link in bits a second, such as 100G; turns pause quanta into time
-    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    #[arg(long, value_name = "RATE", value_parser = parse_bit_rate)]
     link_speed: Option<u64>,
     /// How many connections to keep track of
     #[arg(long, value_name = "N", default_value = "1000000")]
@@ -96,7 +96,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
         }
         None => (source, None),
     };
-    let config = config(&args.source, args.max_connections).with_all_proofs(copy.is_some());
+    let config = config(&args.source, args.max_connections)
+        .with_all_proofs(copy.is_some())
+        .with_link_speed(policy.link_speed);
     let (seen, trace) = match &source {
         Source::Live(_) => live::check(&source, &source_args, args, &policy, config)?,
         Source::Files(_) => track(&source, &source_args, args.output.quiet, config)?,
@@ -193,26 +195,4 @@ fn list(args: &CheckArgs) -> Result<Outcome> {
     }
     out.flush()?;
     Ok(Outcome::Done)
-}
-
-/// A rate such as `100G`, `25Gbps` or a plain number of bits a second.
-fn parse_rate(text: &str) -> Result<u64, String> {
-    let unit_at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at_checked(unit_at).unwrap_or((text, ""));
-    let number: f64 = number.parse().map_err(|_| "expected a rate such as 100G")?;
-    let unit = unit.trim_end_matches("bps").trim_end_matches("bit/s").to_ascii_uppercase();
-    let factor = match unit.as_str() {
-        "" => 1.0,
-        "K" => 1e3,
-        "M" => 1e6,
-        "G" => 1e9,
-        "T" => 1e12,
-        _ => return Err("the unit must be K, M, G or T".to_owned()),
-    };
-    let rate = number * factor;
-    if !(1.0..=1e15).contains(&rate) {
-        return Err("the rate must be at least 1 bit/s and at most 1000T".to_owned());
-    }
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in 1..=1e15")]
-    Ok(rate as u64)
 }

@@ -86,6 +86,7 @@ fn wrapped_line(out: &mut impl Write, text: &str, width: usize) -> io::Result<()
 fn shown(value: &Value) -> String {
     match value {
         Value::Number(number) => Grouped(*number).to_string(),
+        Value::Real(number) => number.to_string(),
         Value::Text(text) => text.clone(),
         Value::List(list) => list.join(" "),
     }

@@ -1,6 +1,7 @@
 //! `roce-sniff connections`: a row per connection, both directions, and one as a ladder.
 
 mod csv;
+mod flow_control;
 mod ladder;
 mod looked;
 mod owners;
@@ -21,7 +22,7 @@ use roce_wire::{Frame, IcrcState, Ports};
 use self::owners::Owners;
 use crate::Outcome;
 use crate::batches::threads;
-use crate::cli::{Format, OutputArgs, SourceArgs};
+use crate::cli::{Format, OutputArgs, SourceArgs, parse_bit_rate};
 use crate::drive::{Sink, Took, Trace, drive, is_flow_control, link, parse, wire_len};
 use crate::printer::{self, long_remark, remark};
 use crate::source::Source;
@@ -35,6 +36,7 @@ Examples:
   roce-sniff connections --only 10.0.0.7 x.pcap      those of one host
   roce-sniff connections --id 3 x.pcap               one of them, packet by packet
   roce-sniff connections --format json x.pcap        everything that is known
+  roce-sniff connections --link-speed 100G x.pcap    how long ports pause one another, too
   roce-sniff connections eth2                        live, with the processes of this host")]
 pub(crate) struct ConnectionsArgs {
     #[command(flatten)]
@@ -54,6 +56,9 @@ pub(crate) struct ConnectionsArgs {
     /// Live captures do so by themselves
     #[arg(long)]
     live: bool,
+    /// Speed of the link in bits a second, such as 100G; turns pause quanta into time
+    #[arg(long, value_name = "RATE", value_parser = parse_bit_rate)]
+    link_speed: Option<u64>,
     /// How many connections to keep track of
     #[arg(long, value_name = "N", default_value = "1000000")]
     max_connections: NonZeroUsize,
@@ -85,7 +90,9 @@ pub(crate) fn run(args: &ConnectionsArgs) -> Result<Outcome> {
         bail!("--id reads its source twice: name files, not a stream or interface");
     }
     // A ladder explains every packet, not only the first few of each kind.
-    let config = config(&args.source, args.max_connections).with_all_proofs(args.id.is_some());
+    let config = config(&args.source, args.max_connections)
+        .with_all_proofs(args.id.is_some())
+        .with_link_speed(args.link_speed);
     let mut watch = Watch::new(config);
     watch.owners = owners(&source, args.live);
     let (mut report, trace) = watch.follow(&source, &args.source, args.output.quiet)?;
@@ -110,7 +117,10 @@ pub(crate) fn run(args: &ConnectionsArgs) -> Result<Outcome> {
     if !args.output.quiet {
         let mut out = printer::open(args.output.color);
         match args.output.format {
-            Format::Text => table::write(&mut out, &report, printer::width())?,
+            Format::Text => {
+                table::write(&mut out, &report, printer::width())?;
+                flow_control::write(&mut out, &report.totals, printer::width())?;
+            }
             Format::Json => {
                 serde_json::to_writer_pretty(&mut out, &json::Document(&report))
                     .map_err(io::Error::from)?;

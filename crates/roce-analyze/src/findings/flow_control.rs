@@ -1,0 +1,102 @@
+//! Flow control: pauses of priorities and of whole links, and when they are too much.
+
+use super::Finding;
+use super::collect::Collector;
+use super::policy::Policy;
+use crate::Thousandths;
+use crate::connections::{FlowControl, PauseSender, PausedTime, Pauses, Report, Totals};
+
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
+
+pub(super) fn judge(report: &Report, policy: &Policy, found: &mut Collector) {
+    let totals = &report.totals;
+    let FlowControl { senders, other_frames, .. } = &totals.flow_control;
+    for sender in senders {
+        let port = port(sender);
+        link(&port, &sender.link, totals, found);
+        for (number, pauses) in sender.priorities.iter().enumerate() {
+            priority(&format!("{port} priority {number}"), pauses, totals, policy, found);
+        }
+    }
+    if *other_frames > 0 {
+        found.add("pfc-seen", "other ports", *other_frames, []);
+    }
+}
+
+/// The name of a port.
+fn port(sender: &PauseSender) -> String {
+    let mac = sender.mac.map_or_else(|| "unknown".to_owned(), |mac| mac.to_string());
+    match sender.vlan {
+        Some(vlan) => format!("port {mac} (VLAN {vlan})"),
+        None => format!("port {mac}"),
+    }
+}
+
+fn link(port: &str, pauses: &Pauses, totals: &Totals, found: &mut Collector) {
+    if pauses.is_empty() {
+        return;
+    }
+    let count = pauses.pauses.saturating_add(pauses.resumes);
+    let frames = pauses.frames.iter().copied();
+    if let Some(finding) = found.add("pause-in-use", port, count, frames) {
+        tell(finding, pauses, totals);
+    }
+}
+
+fn priority(
+    subject: &str,
+    pauses: &Pauses,
+    totals: &Totals,
+    policy: &Policy,
+    found: &mut Collector,
+) {
+    if pauses.pauses == 0 {
+        return;
+    }
+    let is_storm = is_storm(pauses, &totals.flow_control, policy);
+    let id = if is_storm { "pfc-storm" } else { "pfc-seen" };
+    let frames = pauses.frames.iter().copied();
+    let Some(finding) = found.add(id, subject, pauses.pauses, frames) else { return };
+    tell(finding, pauses, totals);
+    if is_storm
+        && totals.flow_control.link_speed.is_none()
+        && let Some(supposed) = totals.flow_control.supposed(pauses)
+    {
+        finding.most("pauses_without_a_break_at_100g", supposed.longest_frames);
+    }
+}
+
+/// What is known of how much is paused.
+fn tell(finding: &mut Finding, pauses: &Pauses, totals: &Totals) {
+    finding.sum("resumes", pauses.resumes);
+    finding.sum("quanta", pauses.quanta);
+    finding.most("peak_per_second", pauses.peak_per_second);
+    let Some(paused) = totals.flow_control.paused(pauses) else {
+        let why = match totals.flow_control.link_speed {
+            None => "not known without --link-speed",
+            Some(_) => "not known: frames have no times",
+        };
+        return finding.say("paused", why);
+    };
+    let PausedTime { total_ns, longest_ns, longest_frames, .. } = paused;
+    finding.sum("paused_ns", total_ns);
+    let whole = totals.duration_ns();
+    if let Some(percent) = whole.and_then(|whole| Thousandths::percent(total_ns, whole)) {
+        finding.real("paused_percent", percent);
+    }
+    finding.most("longest_ns", longest_ns);
+    finding.most("longest_frames", longest_frames);
+}
+
+/// Whether it is too much: by time where that is known, else by what frames alone tell.
+fn is_storm(pauses: &Pauses, control: &FlowControl, policy: &Policy) -> bool {
+    if let Some(paused) = control.paused(pauses) {
+        let most = NANOS_PER_SECOND.saturating_mul(policy.pfc_storm_percent) / 100;
+        return paused.longest_ns >= policy.pfc_storm_ns || paused.peak_second_ns >= most;
+    }
+    let is_long = |supposed: PausedTime| {
+        supposed.longest_frames > 1 && supposed.longest_ns >= policy.pfc_storm_ns
+    };
+    pauses.peak_per_second >= policy.pfc_storm_per_second
+        || control.supposed(pauses).is_some_and(is_long)
+}
