@@ -51,7 +51,7 @@
 //! | what a frame carries, its layers, whether it is RoCE | [`Frame`], [`Content`], [`Layer`], [`Reject`] |
 //! | a packet and its headers | [`Packet`], [`Bth`], [`Reth`], [`Aeth`], … |
 //! | what each opcode carries | [`OPCODES`], [`Opcode::info`] |
-//! | the ICRC, and mistakes in it | [`icrc`], [`Frame::icrc_state`], [`IcrcFault`] |
+//! | the ICRC, and mistakes in it | [`icrc`], [`Frame::icrc_state`], [`IcrcFault`], [`Origins`] |
 //! | connection management | [`mad`], [`Management`] |
 //! | making and mending frames | [`FrameBuilder`], [`PacketBuilder`], [`mend()`] |
 #![cfg_attr(not(test), no_std)]
@@ -88,7 +88,7 @@ pub use frame::{
 };
 pub use header::{AnyHeader, Header, TooShort};
 pub use icrc::Icrc;
-pub use icrc_fault::IcrcFault;
+pub use icrc_fault::{IcrcFault, Origins, Unmasked};
 pub use keys::{PKey, QKey, Qpn, RKey, VirtAddr};
 pub use link::{Erf, EtherType, Ethernet, Null, Pause, Pfc, Sll, Sll2, VlanTag};
 pub use mad::cm::{CommId, PathMtu, ServiceId};

@@ -58,7 +58,10 @@ impl Verdict {
             *count = count.saturating_add(theirs);
         }
         sum(&mut self.opcodes, &opcodes);
-        sum(&mut self.icrc_faults, &icrc_faults);
+        for (fault, theirs) in icrc_faults {
+            let count = self.icrc_faults.entry(fault).or_default();
+            *count = count.saturating_add(theirs);
+        }
         sum(&mut self.ecn, &ecn);
         sum(&mut self.dscp, &dscp);
         sum(&mut self.pcp, &pcp);

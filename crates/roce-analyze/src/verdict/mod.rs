@@ -12,7 +12,8 @@ mod pairs;
 mod tests;
 mod traffic;
 
-use roce_wire::{Carrier, Version};
+use roce_wire::{Carrier, IcrcFault, Version};
+use std::collections::BTreeMap;
 
 pub use count::Count;
 pub(crate) use count::{bump, bump_if, sum};
@@ -106,9 +107,8 @@ pub struct Verdict {
     pub icrc_bad: u64,
     /// Packets whose ICRC could not be checked, or was not to be.
     pub icrc_unchecked: u64,
-    /// Known causes of wrong ICRCs among the first 50 000 frames, in the order of
-    /// [`roce_wire::IcrcFault::ALL`].
-    pub icrc_faults: [u64; 6],
+    /// Known causes of wrong ICRCs among the first 50 000 frames, in order.
+    pub icrc_faults: BTreeMap<IcrcFault, u64>,
     /// Congestion notification packets.
     pub cnp: u64,
     /// Priority flow control frames.
@@ -159,7 +159,7 @@ impl Verdict {
             icrc_ok: 0,
             icrc_bad: 0,
             icrc_unchecked: 0,
-            icrc_faults: [0; 6],
+            icrc_faults: BTreeMap::new(),
             cnp: 0,
             pfc: 0,
             pause: 0,

@@ -1,6 +1,6 @@
 //! What is worth saying beside the counts: disagreements, causes, and why nothing was seen.
 
-use roce_wire::{Addr, Carrier, IcrcFault};
+use roce_wire::{Addr, Carrier};
 
 use super::{FAULT_SAMPLE, Pair, TrafficKind, Verdict};
 
@@ -213,13 +213,10 @@ fn unanswered(pair: &Pair) -> Option<(Addr, Addr, u64)> {
 }
 
 fn icrc(verdict: &Verdict, say: &mut impl FnMut(NoteId, String)) {
-    let faults = IcrcFault::ALL.into_iter().zip(verdict.icrc_faults);
-    let faults: Vec<String> = faults
-        .filter(|(_, count)| *count > 0)
-        .map(|(fault, count)| format!("{count} {fault}"))
-        .collect();
+    let faults = verdict.icrc_faults.iter();
+    let faults: Vec<String> = faults.map(|(fault, count)| format!("{count} {fault}")).collect();
     if !faults.is_empty() {
-        let sample: u64 = verdict.icrc_faults.iter().fold(0, |sum, n| sum.saturating_add(*n));
+        let sample: u64 = verdict.icrc_faults.values().fold(0, |sum, n| sum.saturating_add(*n));
         let of = if sample < verdict.icrc_bad {
             format!("Of the wrong ICRCs among the first {FAULT_SAMPLE} frames")
         } else {

@@ -87,7 +87,7 @@ impl Verdict {
                 if number <= FAULT_SAMPLE
                     && let Some(fault) = IcrcFault::of(frame)
                 {
-                    bump(self.icrc_faults.get_mut(position(&IcrcFault::ALL, fault)));
+                    bump(Some(self.icrc_faults.entry(fault).or_default()));
                 }
                 bump(Some(&mut self.icrc_bad));
             }

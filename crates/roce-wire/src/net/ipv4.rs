@@ -105,6 +105,12 @@ impl Ipv4 {
         self.id.get()
     }
 
+    /// The three flags and the fragment offset together; the ICRC covers them.
+    #[must_use]
+    pub const fn fragment_word(&self) -> u16 {
+        self.fragment.get()
+    }
+
     /// The reserved flag.
     #[must_use]
     pub const fn reserved_flag(&self) -> bool {

@@ -1,7 +1,14 @@
 //! Which mistake made a wrong ICRC: the known ones, tried one after the other.
 
+mod linear;
+mod origins;
+mod unmasked;
+
 use core::fmt;
 use zerocopy::IntoBytes;
+
+pub use origins::Origins;
+pub use unmasked::Unmasked;
 
 use crate::icrc::{self, Cover};
 use crate::{Frame, Header, Icrc, Opcode, Packet};
@@ -20,21 +27,17 @@ pub enum IcrcFault {
     Castagnoli,
     /// A FLUSH of Linux soft-RoCE, which covers BTH, FETH and RETH twice (seen in 6.12).
     SoftRoceFlush,
+    /// It covers fields as they stand that are to be masked.
+    NotMasked(Unmasked),
+    /// It does not cover the eight bytes of ones that stand for the LRH.
+    LacksLrh,
+    /// Its bits are not inverted at the end.
+    NotInverted,
     /// None of these: the packet or its ICRC was changed on the way, or it is no RoCE at all.
     Unknown,
 }
 
 impl IcrcFault {
-    /// Every fault.
-    pub const ALL: [Self; 6] = [
-        Self::Missing,
-        Self::Zero,
-        Self::ByteOrder,
-        Self::Castagnoli,
-        Self::SoftRoceFlush,
-        Self::Unknown,
-    ];
-
     /// The fault of a packet whose ICRC is not right; slow, for a sample only.
     #[must_use]
     pub fn of(frame: &Frame<'_>) -> Option<Self> {
@@ -44,16 +47,24 @@ impl IcrcFault {
         if right == *icrc {
             return None;
         }
+        let cover = net.cover();
+        let off_by = icrc.get() ^ right.get();
         Some(if icrc.get() == 0 {
             Self::Zero
         } else if icrc.get() == right.get().swap_bytes() {
             Self::ByteOrder
-        } else if soft_roce_flush(net.cover(), packet) == Some(*icrc) {
+        } else if off_by == u32::MAX {
+            Self::NotInverted
+        } else if soft_roce_flush(cover, packet) == Some(*icrc) {
             Self::SoftRoceFlush
-        } else if is_castagnoli(net.cover(), packet, *icrc) {
-            Self::Castagnoli
         } else if ends_in_payload(packet) {
             Self::Missing
+        } else if unmasked::lacks_lrh(cover, packet, off_by) {
+            Self::LacksLrh
+        } else if let Some(fields) = unmasked::of(cover, packet, off_by) {
+            Self::NotMasked(fields)
+        } else if is_castagnoli(cover, packet, *icrc) {
+            Self::Castagnoli
         } else {
             Self::Unknown
         })
@@ -72,6 +83,10 @@ impl IcrcFault {
             Self::ByteOrder => Some(Icrc::new(right.get().swap_bytes())),
             Self::Castagnoli => Some(Icrc::new(castagnoli(net.cover(), packet))),
             Self::SoftRoceFlush => soft_roce_flush(net.cover(), packet),
+            Self::NotMasked(fields) => unmasked::off_by(net.cover(), packet, fields)
+                .map(|off_by| Icrc::new(right.get() ^ off_by)),
+            Self::LacksLrh => unmasked::without_lrh(net.cover(), packet, right),
+            Self::NotInverted => Some(Icrc::new(!right.get())),
             Self::Missing | Self::Unknown => None,
         }
     }
@@ -85,6 +100,9 @@ impl fmt::Display for IcrcFault {
             Self::ByteOrder => "right but for its byte order",
             Self::Castagnoli => "made with CRC-32C instead of CRC-32",
             Self::SoftRoceFlush => "as Linux soft-RoCE makes it for FLUSH",
+            Self::NotMasked(fields) => return write!(f, "made without masking {fields}"),
+            Self::LacksLrh => "made without the eight bytes of ones for the LRH",
+            Self::NotInverted => "right but for not being inverted at the end",
             Self::Unknown => "changed on the way, or not RoCE",
         })
     }
