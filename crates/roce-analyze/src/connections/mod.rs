@@ -26,6 +26,7 @@
 //! as many PSNs as its responses; where the path MTU is not known, it is learned.
 
 mod answers;
+mod bad_icrc;
 mod cm;
 mod cm_track;
 mod config;
@@ -67,6 +68,7 @@ mod upper;
 mod waiting;
 mod wire;
 
+pub use bad_icrc::{BadIcrc, Sample};
 pub use config::Config;
 pub use key::{FlowKey, HostPair};
 pub use pauses::{FlowControl, PauseSender, PausedTime, Pauses};
@@ -77,7 +79,6 @@ pub use report::{
     Percentiles, Proof, Rare, Rejection, Report, Retransmissions, SrcPorts, Totals,
 };
 pub use sighting::{Sight, Sighting};
-pub use totals::BadIcrc;
 pub use tracker::Tracker;
 pub use upper::Upper;
 pub use wire::{WireRate, WireRates};

@@ -1,7 +1,8 @@
 //! What is counted of all frames, so that each is accounted for once.
 
-use roce_wire::{Addr, IcrcFault};
+use roce_wire::Addr;
 
+use super::bad_icrc::BadIcrc;
 use super::config::Config;
 use super::pauses::FlowControl;
 use super::proof::MANY_PROOFS_PER_EVENT;
@@ -60,19 +61,6 @@ pub struct Totals {
     /// ICMP errors that say that port 4791 is unreachable: the host that says so, and the frame.
     pub unreachable: Vec<(Addr, u64)>,
     pub(super) frame_lists: FrameLists,
-}
-
-/// The packets of one host with a bad ICRC.
-#[derive(Clone, Debug)]
-pub struct BadIcrc {
-    /// The host that sent them.
-    pub host: Addr,
-    /// How many.
-    pub count: u64,
-    /// What may be wrong with them, and with how many.
-    pub faults: Vec<(IcrcFault, u64)>,
-    /// The first ten frames.
-    pub frames: Vec<u64>,
 }
 
 /// How many frames are listed as proof, unless all are asked for.

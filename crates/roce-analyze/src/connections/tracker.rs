@@ -19,15 +19,13 @@ use super::seen::Seen;
 use super::sighting::Sighting;
 use super::table::Table;
 use super::timing::Budget;
-use super::totals::{BadIcrc, Totals};
+use super::totals::Totals;
 use super::unreachable;
 
 /// Most series over time. One takes up to 10 kB.
 const MAX_SERIES: u32 = 16_384;
 /// Bytes of an ICRC.
 const ICRC_LEN: u32 = 4;
-/// How many hosts with a bad ICRC are told apart.
-const MAX_BAD_HOSTS: usize = 64;
 
 /// Watches the connections of one capture.
 ///
@@ -186,32 +184,11 @@ impl Tracker {
             IcrcState::Unchecked => *unchecked = unchecked.saturating_add(1),
             IcrcState::Bad => {
                 *bad = bad.saturating_add(1);
-                return Some(self.note_bad_icrc(frame, key, number));
+                let ends = (key.src(), key.dst());
+                return Some(self.totals.note_bad_icrc(frame, ends, number));
             }
         }
         None
-    }
-
-    #[cold]
-    fn note_bad_icrc(&mut self, frame: &Frame<'_>, key: &FlowKey, number: u64) -> IcrcFault {
-        let fault = IcrcFault::of(frame).unwrap_or(IcrcFault::Unknown);
-        let host = key.src();
-        let hosts = &mut self.totals.bad_icrc;
-        let at = hosts.iter().position(|bad| bad.host == host).or_else(|| {
-            (hosts.len() < MAX_BAD_HOSTS).then(|| {
-                hosts.push(BadIcrc { host, count: 0, faults: Vec::new(), frames: Vec::new() });
-                hosts.len().saturating_sub(1)
-            })
-        });
-        if let Some(bad) = at.and_then(|at| hosts.get_mut(at)) {
-            bad.count = bad.count.saturating_add(1);
-            self.totals.frame_lists.add(&mut bad.frames, number);
-            match bad.faults.iter_mut().find(|(known, _)| *known == fault) {
-                Some((_, count)) => *count = count.saturating_add(1),
-                None => bad.faults.push((fault, 1)),
-            }
-        }
-        fault
     }
 
     fn management(&mut self, packet: &Packet<'_>, key: &FlowKey, seen: &Seen) {

@@ -4,18 +4,35 @@ use roce_wire::IcrcFault;
 
 use super::collect::Collector;
 use super::policy::CaptureFacts;
+use super::rewritten;
 use crate::connections::Report;
 
 pub(super) fn judge(report: &Report, facts: &CaptureFacts, found: &mut Collector) {
     let totals = &report.totals;
+    let hosts = (!totals.bad_icrc.is_empty()).then(|| rewritten::Hosts::of(report));
     for bad in &totals.bad_icrc {
         let frames = bad.frames.iter().copied();
         let subject = format!("sender {}", bad.host);
         let is_flush = bad.faults.iter().all(|(fault, _)| *fault == IcrcFault::SoftRoceFlush);
         let id = if is_flush { "icrc-flush" } else { "bad-icrc" };
         if let Some(finding) = found.add(id, subject, bad.count, frames) {
+            let told = hosts.as_ref().and_then(|hosts| rewritten::told(bad, hosts));
             for (fault, count) in &bad.faults {
-                finding.list("faults", format!("{fault}: {count}"));
+                finding.list(
+                    "faults",
+                    match (fault, &told) {
+                        (IcrcFault::Unknown, Some(_)) => format!("changed on the way: {count}"),
+                        _ => format!("{fault}: {count}"),
+                    },
+                );
+            }
+            if let Some(told) = told {
+                finding.say("rewritten", told.text);
+                finding.sum("packets_that_fit", told.explained);
+                finding.sum("packets_looked_at", u64::try_from(bad.samples.len()).unwrap_or(0));
+                if let Some(otherwise) = told.otherwise {
+                    finding.say("less_likely", otherwise);
+                }
             }
         }
     }

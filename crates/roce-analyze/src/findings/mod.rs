@@ -12,6 +12,7 @@ mod loss;
 mod marking;
 mod path;
 mod policy;
+mod rewritten;
 mod rules;
 mod setup;
 

@@ -120,7 +120,8 @@ impl Heads {
         };
         let bth_at = net.len().checked_add(udp.map_or(0, |_| UDP_LEN))?;
         let mut words = [None; 6];
-        let in_net = fields.iter().filter_map(|&(field, at, bits)| word(net, at, (field, bits, at)));
+        let in_net =
+            fields.iter().filter_map(|&(field, at, bits)| word(net, at, (field, bits, at)));
         let in_udp = udp.and_then(|udp| {
             let at = net.len().checked_add(4)?;
             word(udp.as_bytes(), 4, (Unmasked::UDP_CHECKSUM, 0xffff, at))
@@ -203,11 +204,7 @@ fn hops_of(hops: Word, checksum: Option<Word>, cause: u32) -> Option<Unmasked> {
     Some(hop.with(sum))
 }
 
-fn word(
-    header: &[u8],
-    from: usize,
-    (field, bits, at): (Unmasked, u32, usize),
-) -> Option<Word> {
+fn word(header: &[u8], from: usize, (field, bits, at): (Unmasked, u32, usize)) -> Option<Word> {
     let bytes = header.get(from..)?.first_chunk()?;
     Some(Word { field, at, bits, seen: u32::from_be_bytes(*bytes) & bits })
 }
