@@ -4,7 +4,7 @@
 
 use roce_analyze::connections::{Config, Report, Tracker};
 use roce_analyze::findings::{Finding, Policy, Severity, Value, evaluate};
-use roce_craft::{Craft, Scenario};
+use roce_craft::{BUILTIN, Craft, Scenario};
 use roce_wire::{Frame, Link, Ports};
 
 /// The report of a scenario.
@@ -110,4 +110,163 @@ fn without_a_speed_frames_alone_tell() {
     assert_eq!(number(&found[0], "quanta"), Some(3_333 * 65_535));
     assert!(["paused_ns", "longest_ns"].iter().all(|name| number(&found[0], name).is_none()));
     assert_eq!(ids(&check(&paused(20, "50ms", false), None)), ["pfc-seen"]);
+}
+
+fn builtin(name: &str) -> Vec<Finding> {
+    check(BUILTIN.iter().find(|one| one.name == name).unwrap().text, None)
+}
+
+/// One connection with its own name: a packet of 1000 bytes each 20 µs.
+fn connection(name: &str, from: &str, to: &str, more: &str) -> String {
+    format!(
+        r#"
+[[connection]]
+name = "{name}"
+from = "{from}"
+to = "{to}"
+{more}
+[[connection.op]]
+kind = "write"
+size = 1000
+count = 200
+interval = "20us"
+"#
+    )
+}
+
+fn marks(connection: &str, at: &str) -> String {
+    format!(
+        r#"
+[[event]]
+kind = "ce"
+connection = "{connection}"
+where = "before-capture"
+at = [{at}]
+"#
+    )
+}
+
+const ECT: &str = "dscp = 26\necn = \"ect0\"";
+const NO_CNP: &str = "dscp = 26\necn = \"ect0\"\ncnp = false";
+
+#[test]
+fn the_scenarios_of_congestion() {
+    for (name, wanted) in [
+        ("congestion-cnp", &["congestion"][..]),
+        ("ce-without-cnp", &["ce-without-cnp"]),
+        ("cnp-without-ce", &["cnp-without-ce"]),
+        ("ce-at-the-source", &["ce-at-source"]),
+        ("pfc-storm", &["pfc-storm", "dscp-policy", "ecn-not-enabled", "pcp-policy"]),
+        ("pause-classic", &["pause-in-use"]),
+        ("healthy-v2", &[]),
+    ] {
+        assert_eq!(ids(&builtin(name)), wanted, "{name}");
+    }
+}
+
+/// The scenario marks 63 of 1280 packets and answers all but one, at the receiver's own port.
+#[test]
+fn congestion_that_the_ends_answer_is_told() {
+    let found = builtin("congestion-cnp");
+    let [told] = &found[..] else { panic!("{found:#?}") };
+    assert_eq!((told.severity, told.subject.as_str()), (Severity::Info, "10.0.0.1 -> 10.0.0.2"));
+    assert_eq!((told.count, number(told, "cnps")), (63, Some(62)));
+    assert_eq!(number(told, "data_packets"), Some(1_280));
+    // 63 of 1280 are 4.92 %.
+    assert_eq!(number(told, "marked_percent"), Some(4_921));
+    assert!(number(told, "cnp_delay_max_ns").is_some());
+    assert_eq!(told.frames.len(), 10);
+}
+
+/// Adapters limit CNPs by the pair of hosts: one connection's answer is that of the other, too.
+#[test]
+fn a_notification_counts_for_all_connections_of_two_hosts() {
+    let both = [
+        connection("told", "client", "server", ECT),
+        connection("untold", "client", "server", NO_CNP),
+        marks("told", "20, 60, 100, 140"),
+        marks("untold", "20, 60, 100, 140"),
+    ];
+    let found = check(&both.concat(), None);
+    assert_eq!(ids(&found), ["congestion"]);
+    assert_eq!((found[0].count, number(&found[0], "cnps")), (8, Some(4)));
+    // Without the answers to the other one it is what it was.
+    let alone = [connection("untold", "client", "server", NO_CNP), marks("untold", "20, 60, 100")];
+    let found = check(&alone.concat(), None);
+    assert_eq!(ids(&found), ["ce-without-cnp"]);
+    assert_eq!((found[0].count, found[0].frames.len()), (3, 3));
+}
+
+/// A limit may be for all senders to a host: then three marks without an answer say nothing yet.
+#[test]
+fn a_receiver_that_notifies_others_is_given_more_time() {
+    let marked = |at: &str| {
+        let parts = [
+            connection("told", "client", "server", ECT),
+            connection("untold", "other", "server", NO_CNP),
+            marks("told", "20, 60, 100"),
+            marks("untold", at),
+        ];
+        check(&parts.concat(), None)
+    };
+    assert_eq!(ids(&marked("30, 70, 110")), ["congestion", "congestion"]);
+    let many: Vec<_> = (1..=25).map(|n| (n * 4).to_string()).collect();
+    assert_eq!(ids(&marked(&many.join(", "))), ["ce-without-cnp", "congestion"]);
+}
+
+/// Two marks, or marks at the end of the capture, may still be answered.
+#[test]
+fn there_must_be_time_for_an_answer() {
+    for at in ["50", "50, 51", "199, 200", "200"] {
+        let parts = [connection("untold", "client", "server", NO_CNP), marks("untold", at)];
+        let found = check(&parts.concat(), None);
+        assert_eq!(ids(&found), ["congestion"], "{at}");
+        assert_eq!(number(&found[0], "cnps"), Some(0), "{at}");
+    }
+}
+
+/// Data that cannot be marked is blamed where what goes the same way is marked, and only there.
+#[test]
+fn data_without_ecn_is_blamed_where_there_is_congestion() {
+    let elsewhere = |from: &str, to: &str| {
+        let parts = [
+            connection("marked", "client", "server", ECT),
+            connection("bare", from, to, "dscp = 26"),
+            marks("marked", "20, 60, 100"),
+        ];
+        check(&parts.concat(), None)
+    };
+    assert_eq!(ids(&elsewhere("other", "server-2")), ["congestion"]);
+    let found = elsewhere("other", "server");
+    assert_eq!(ids(&found), ["ecn-not-enabled", "congestion"]);
+    let blamed = &found[0];
+    assert_eq!((blamed.count, blamed.frames.len()), (200, 1));
+    let because = blamed.evidence.iter().find(|(name, _)| *name == "because").map(|(_, why)| why);
+    let Some(Value::List(because)) = because else { panic!("{blamed:#?}") };
+    assert_eq!(because[..], ["other data to this host is marked CE", "this host sends CNPs"]);
+}
+
+/// A pause concerns the priority that it names: DSCP 26 is priority 3 where eight are one.
+#[test]
+fn a_pause_of_another_priority_is_no_reason() {
+    let paused = |priority: u8| {
+        let pause = format!(
+            r#"
+[[pause]]
+from = "02:00:00:00:ff:01"
+priorities = [{priority}]
+quanta = 1000
+link = "100Gbit"
+start = "1ms"
+count = 3
+interval = "100us"
+"#
+        );
+        check(&[connection("bare", "client", "server", "dscp = 26"), pause].concat(), None)
+    };
+    let found = paused(3);
+    assert_eq!(ids(&found), ["ecn-not-enabled", "pfc-seen"]);
+    // The first frame of all is the first one with data.
+    assert_eq!((found[0].count, &found[0].frames), (200, &vec![1]));
+    assert_eq!(ids(&paused(4)), ["pfc-seen"]);
 }

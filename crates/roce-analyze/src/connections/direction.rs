@@ -1,6 +1,7 @@
 //! One direction of a connection: what its packets were, and the PSNs of its requests.
 
 use core::hint::black_box;
+use core::num::NonZeroU64;
 
 use roce_wire::{Ecn, Psn};
 
@@ -105,6 +106,8 @@ pub(super) struct Direction {
     /// Behind the last request of a retransmission.
     pub round: Psn,
     pub start: Psn,
+    /// How many frames behind the first one the first data came that cannot be marked, plus one.
+    first_not_ect: u32,
     pub first_time: Option<u64>,
     pub first_frame: u64,
     /// Requests whose responses with data are not all there yet.
@@ -167,6 +170,7 @@ impl Direction {
             recent_at: 0,
             round: Psn::default(),
             start: Psn::default(),
+            first_not_ect: 0,
             first_time: None,
             first_frame: 0,
             pending: PendingRequests::default(),
@@ -287,7 +291,10 @@ impl Direction {
             let bit = 1u64 << (class >> 2);
             let ecn = Ecn::from_tos(class);
             if seen.is_data() {
-                *data |= bit;
+                if *data & bit == 0 {
+                    *data |= bit;
+                    self.note_class(ecn, seen.frame);
+                }
                 if let Some(count) = self.ecn.get_mut(usize::from(ecn.bits())) {
                     *count = count.saturating_add(1);
                 }
@@ -315,6 +322,22 @@ impl Direction {
         {
             self.src_ports.add(port);
         }
+    }
+
+    /// The first packet with data of its DSCP.
+    #[cold]
+    fn note_class(&mut self, ecn: Ecn, frame: u64) {
+        if ecn == Ecn::NotEct && self.first_not_ect == 0 {
+            let behind = frame.saturating_sub(self.first_frame).saturating_add(1);
+            self.first_not_ect = u32::try_from(behind).unwrap_or(0);
+        }
+    }
+
+    /// The first packet with data that cannot be marked; `None` when there is none, or it follows
+    /// data of its DSCP that can be.
+    pub(super) fn first_not_ect_frame(&self) -> Option<NonZeroU64> {
+        let behind = u64::from(self.first_not_ect).checked_sub(1)?;
+        NonZeroU64::new(self.first_frame.saturating_add(behind))
     }
 
     /// Remembers a frame, to know it again.

@@ -1,5 +1,7 @@
 //! How a connection ended, and what is told of it.
 
+use core::num::NonZeroU32;
+
 use roce_wire::{Carrier, Service};
 
 use super::connection::Conn;
@@ -85,8 +87,8 @@ pub(super) fn report(mut conn: Conn, end: CaptureEnd) -> Connection {
         fatal,
         cm,
         is_mirrored,
-        a_to_b: direction(there, service, is_mirrored),
-        b_to_a: direction(back, service, is_mirrored),
+        a_to_b: direction(there, service, is_mirrored, end.time),
+        b_to_a: direction(back, service, is_mirrored, end.time),
     }
 }
 
@@ -193,7 +195,12 @@ pub(super) fn compare(connections: &mut [Connection]) {
     }
 }
 
-fn direction(mut this: Direction, service: Service, is_mirrored: bool) -> Box<DirectionReport> {
+fn direction(
+    mut this: Direction,
+    service: Service,
+    is_mirrored: bool,
+    end: Option<u64>,
+) -> Box<DirectionReport> {
     let idle_gaps = this.course.idle_gaps;
     let rates = this.take_rates().filter(|_| this.first_time.is_some());
     let (_, most_in_flight) = this.in_flight;
@@ -228,6 +235,7 @@ fn direction(mut this: Direction, service: Service, is_mirrored: bool) -> Box<Di
         data_dscps,
         cnp_dscps,
         pcps: this.pcps,
+        first_not_ect_frame: this.first_not_ect_frame(),
         ..DirectionReport::default()
     });
     if let Some(rates) = rates {
@@ -238,6 +246,9 @@ fn direction(mut this: Direction, service: Service, is_mirrored: bool) -> Box<Di
         add_times(&mut report, *times);
     }
     if let Some(trouble) = this.trouble {
+        let past = trouble.ce_since.zip(end).map(|(since, end)| end.saturating_sub(since) / 1_000);
+        let past = past.map(|past| u32::try_from(past).unwrap_or(u32::MAX));
+        report.unanswered_ce_us = past.and_then(NonZeroU32::new);
         add_trouble(&mut report, *trouble, is_mirrored);
     }
     if report.packets == 0 || is_datagram(service) {

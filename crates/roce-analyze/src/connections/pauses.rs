@@ -188,11 +188,6 @@ impl FlowControl {
     pub(crate) fn supposed(&self, pauses: &Pauses) -> Option<PausedTime> {
         self.is_timed.then_some(pauses.course.told)
     }
-
-    /// Whether a priority was paused by anyone.
-    pub(crate) fn has_pfc(&self) -> bool {
-        self.senders.iter().flat_map(|sender| &*sender.priorities).any(|one| one.pauses > 0)
-    }
 }
 
 impl Default for FlowControl {

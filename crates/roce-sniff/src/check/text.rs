@@ -88,6 +88,7 @@ fn shown(value: &Value) -> String {
         Value::Number(number) => Grouped(*number).to_string(),
         Value::Real(number) => number.to_string(),
         Value::Text(text) => text.clone(),
+        Value::List(list) if list.iter().any(|one| one.contains(' ')) => list.join("; "),
         Value::List(list) => list.join(" "),
     }
 }

@@ -1,5 +1,7 @@
 //! What went one way.
 
+use core::num::{NonZeroU32, NonZeroU64};
+
 use serde::Serialize;
 
 use super::{CnpReaction, Counts, Event, OverTime, Percentiles, Proof, Rare, SrcPorts};
@@ -196,6 +198,13 @@ pub struct DirectionReport {
     pub ecn: EcnReport,
     /// Packets that were marked CE.
     pub ecn_ce: u64,
+    /// How long the first mark on data that no CNP has answered is past, in microseconds, when the
+    /// connection or the capture ends; at most 71 minutes.
+    #[serde(skip)]
+    pub unanswered_ce_us: Option<NonZeroU32>,
+    /// The first frame with data that cannot be marked: Not-ECT.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_not_ect_frame: Option<NonZeroU64>,
     /// From the first CE mark to the CNP that answers it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cnp_delay_ns: Option<Box<Percentiles>>,
@@ -277,6 +286,7 @@ impl DirectionReport {
     pub(in crate::connections) fn forget_durations(&mut self) {
         (self.ack_latency_ns, self.completion_ns, self.read_response_ns) = (None, None, None);
         (self.cnp_delay_ns, self.max_idle_ns, self.over_time) = (None, None, None);
+        self.unanswered_ce_us = None;
         (self.peak_millisecond_bytes, self.peak_millisecond_ns) = (None, None);
         self.peak_second_bytes = None;
         self.cnp_reaction = Box::default();
