@@ -81,7 +81,8 @@ impl Collector {
         Some(finding)
     }
 
-    /// The worst first, then in the order of the rules and the frames.
+    /// The worst first, then in the order of the rules and the frames; ahead of all that follows from
+    /// it, that versions do not agree.
     pub(super) fn into_findings(self) -> Vec<Finding> {
         let mut findings = self.findings;
         for finding in &mut findings {
@@ -91,8 +92,10 @@ impl Collector {
             finding.all_frames.sort_unstable();
             finding.all_frames.dedup();
         }
-        findings
-            .sort_by_key(|finding| (finding.severity, finding.id, finding.frames.first().copied()));
+        findings.sort_by_key(|finding| {
+            let is_effect = finding.id != "version-mismatch";
+            (finding.severity, is_effect, finding.id, finding.frames.first().copied())
+        });
         findings
     }
 }

@@ -4,9 +4,15 @@ use roce_wire::Service;
 
 use super::collect::{Collector, name, ways};
 use super::policy::Policy;
+use super::versions::Strangers;
 use crate::connections::{Connection, DirectionReport, Event, Outcome, Report};
 
-pub(super) fn judge(report: &Report, policy: &Policy, found: &mut Collector) {
+pub(super) fn judge(
+    report: &Report,
+    policy: &Policy,
+    strangers: &Strangers,
+    found: &mut Collector,
+) {
     for connection in &report.connections {
         fatal(connection, found);
         given_up(connection, found);
@@ -15,7 +21,7 @@ pub(super) fn judge(report: &Report, policy: &Policy, found: &mut Collector) {
         partitions(connection, found);
         q_key(connection, found);
     }
-    one_way(report, found);
+    one_way(report, strangers, found);
     let q_keys = &report.totals.wrong_gsi_q_key;
     if let Some(first) = q_keys.first() {
         let count = report.totals.wrong_gsi_q_keys;
@@ -133,11 +139,11 @@ fn q_key(connection: &Connection, found: &mut Collector) {
 /// Packets one way from which on the other way is missed.
 const ONE_WAY: u64 = 8;
 
-fn one_way(report: &Report, found: &mut Collector) {
+fn one_way(report: &Report, strangers: &Strangers, found: &mut Collector) {
     for connection in &report.connections {
         let is_reliable = matches!(connection.service, Service::Rc | Service::Xrc);
-        // Who gave up had no answer: that is said already.
-        let is_told = matches!(connection.outcome, Outcome::RetryExceeded);
+        // Who gave up had no answer, and who talks to a stranger has none: that is said already.
+        let is_told = connection.outcome == Outcome::RetryExceeded || strangers.include(connection);
         if !is_reliable || is_told || connection.is_two_way() || connection.packets() < ONE_WAY {
             continue;
         }

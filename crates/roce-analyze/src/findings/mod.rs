@@ -15,6 +15,7 @@ mod policy;
 mod rewritten;
 mod rules;
 mod setup;
+mod versions;
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -121,8 +122,10 @@ fn judge(
     facts: &CaptureFacts,
     mut found: Collector,
 ) -> Vec<Finding> {
+    let strangers = versions::Strangers::of(report);
     setup::judge(report, &mut found);
-    endpoint::judge(report, policy, &mut found);
+    versions::judge(report, &strangers, &mut found);
+    endpoint::judge(report, policy, &strangers, &mut found);
     loss::judge(report, &mut found);
     congestion::judge(report, &mut found);
     flow_control::judge(report, policy, &mut found);

@@ -200,8 +200,8 @@ pub const RULES: &[Rule] = &[
         severity: Warning,
         title: "hosts speak both RoCE v1 and v2",
         when: "packets of both versions between the same hosts, or by one host to different ones",
-        meaning: "Their default modes differ. Client v1 with server v1 or v2 connects, and v2 with v2; client v2 with a server that has v1 only does not; newer documents call every mix unsupported.",
-        advice: "Set both to the same version: roce-sniff mode DEVICE --set v2.",
+        meaning: "Their default modes differ. Client v1 with server v1 or v2 connects, and v2 with v2; client v2 with a server that has v1 only does not; newer documents call every mix unsupported and advise v1 on both.",
+        advice: "Set both to the same version: roce-sniff mode DEVICE --set v1 (or v2) on both; programs without RDMA_CM choose it by the index of the GID: show_gids, then NCCL_IB_GID_INDEX, or -x of perftest.",
     },
     Rule {
         id: "one-way",
@@ -366,10 +366,10 @@ pub const RULES: &[Rule] = &[
     Rule {
         id: "version-mismatch",
         severity: Error,
-        title: "a RoCE v2 request to a host that does not take v2",
-        when: "v2 requests for a connection go unanswered, and the host sends v1 or says that port 4791 is unreachable",
-        meaning: "The host has v1 only, or no RoCE at all: a client in mode v2 does not connect to a server that has v1 only.",
-        advice: "Set both hosts to the same version: roce-sniff mode DEVICE --set v1 (or v2 where the server has it).",
+        title: "two hosts do not speak the same version of RoCE",
+        when: "v2 requests for a connection go unanswered, and the host sends v1 or says that port 4791 is unreachable; or one host sends v1 only and the other v2 only, again and again and without any answer",
+        meaning: "One does not take what the other sends: a v2 client does not connect to a server that has v1 only. Client v1 with server v1 or v2 connects, and v2 with v2 (RHEL 7); newer documents call every mix unsupported and advise v1 on both.",
+        advice: "Set both hosts to the same version: roce-sniff mode DEVICE --set v1 on both (or v2 where both have it). Programs without RDMA_CM choose it by the index of the GID: show_gids or ibv_devinfo -v, then NCCL_IB_GID_INDEX, or -x of perftest, of the same type on both.",
     },
 ];
 

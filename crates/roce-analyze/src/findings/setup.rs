@@ -1,9 +1,9 @@
-//! Connections that did not come up, and versions that do not go together.
+//! Connections that did not come up.
 
 use roce_wire::{Addr, Carrier, Version};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use super::collect::{Collector, name, way};
+use super::collect::{Collector, way};
 use crate::connections::{Connection, Exchange, Outcome, Report};
 
 pub(super) fn judge(report: &Report, found: &mut Collector) {
@@ -16,7 +16,6 @@ pub(super) fn judge(report: &Report, found: &mut Collector) {
             _ => {}
         }
     }
-    mixed_versions(report, found);
 }
 
 /// Which hosts were seen to send v1.
@@ -93,55 +92,5 @@ fn rejected(connection: &Connection, cm: &Exchange, found: &mut Collector) {
     }
     if let Some(upper) = cm.upper {
         finding.list("application", upper.name());
-    }
-}
-
-/// The first connection of each version.
-type ByVersion<'r> = [Option<&'r Connection>; 2];
-
-fn mixed_versions(report: &Report, found: &mut Collector) {
-    let mut pairs: HashMap<(Addr, Addr), ByVersion<'_>> = HashMap::new();
-    let mut hosts: HashMap<Addr, ByVersion<'_>> = HashMap::new();
-    // A v2 request to a v1 host has its own finding.
-    for connection in report.connections.iter().filter(|c| c.outcome != Outcome::Unanswered) {
-        let (a, b) = (connection.a.addr, connection.b.addr);
-        note(pairs.entry((a.min(b), a.max(b))).or_default(), connection);
-        for host in [a, b] {
-            note(hosts.entry(host).or_default(), connection);
-        }
-    }
-    let mut told = HashSet::new();
-    for ((a, b), v1, v2) in both(pairs) {
-        told.extend([a, b]);
-        say(format!("{a} - {b}"), v1, v2, found);
-    }
-    for (host, v1, v2) in both(hosts).into_iter().filter(|(host, ..)| !told.contains(host)) {
-        say(host.to_string(), v1, v2, found);
-    }
-}
-
-fn note<'r>(by_version: &mut ByVersion<'r>, connection: &'r Connection) {
-    let [v1, v2] = by_version;
-    let slot = match connection.carrier.version() {
-        Some(Version::V1) => v1,
-        Some(Version::V2) => v2,
-        None => return,
-    };
-    slot.get_or_insert(connection);
-}
-
-/// Those with both versions, in the order of the frames.
-fn both<'r, K>(map: HashMap<K, ByVersion<'r>>) -> Vec<(K, &'r Connection, &'r Connection)> {
-    let mut mixed: Vec<_> =
-        map.into_iter().filter_map(|(key, [v1, v2])| Some((key, v1?, v2?))).collect();
-    mixed.sort_by_key(|(_, v1, v2)| (v1.id, v2.id));
-    mixed
-}
-
-fn say(subject: String, v1: &Connection, v2: &Connection, found: &mut Collector) {
-    let frames = [v1.first_frame, v2.first_frame];
-    if let Some(finding) = found.add("mixed-versions", subject, 1, frames) {
-        finding.say("v1", name(v1));
-        finding.say("v2", name(v2));
     }
 }

@@ -9,6 +9,8 @@
     reason = "a test may be blunt"
 )]
 
+pub(crate) mod made;
+
 use std::path::PathBuf;
 
 use roce_analyze::connections::{Config, Report, Tracker};
