@@ -224,12 +224,14 @@ pub(super) fn note_skipped(
             // One response or its request; that many responses go missing at once is less likely
             // than that their request did.
             trouble.lost_either = trouble.lost_either.saturating_add(1);
+            trouble.proofs.note(Event::LostEither, seen.frame);
         }
         trouble.miss_responses(hole);
         return;
     }
     if let Some(old) = trouble.response_holes.add(hole) {
         trouble.lost_somewhere = trouble.lost_somewhere.saturating_add(u64::from(old.len));
+        trouble.proofs.note(Event::PassedOver, old.frame);
     }
 }
 

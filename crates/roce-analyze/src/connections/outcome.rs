@@ -358,6 +358,8 @@ fn settle(trouble: &mut Trouble, is_uc: bool, requests_lost: bool) {
     // the response.
     if !requests_lost {
         trouble.lost_before = trouble.lost_before.saturating_add(trouble.lost_either);
+        let (old, new) = (Event::LostEither, Event::LostBeforeCapture);
+        trouble.proofs.turn_last(old, new, trouble.lost_either);
     }
     let mut proofs = Vec::new();
     for hole in trouble.request_holes.drain() {
@@ -367,6 +369,7 @@ fn settle(trouble: &mut Trouble, is_uc: bool, requests_lost: bool) {
             proofs.push((Event::LostBeforeCapture, hole.frame));
         } else {
             trouble.lost_somewhere = trouble.lost_somewhere.saturating_add(len);
+            proofs.push((Event::PassedOver, hole.frame));
         }
     }
     for hole in trouble.skipped.drain().filter(|hole| hole.asked_for) {

@@ -14,6 +14,12 @@ pub enum Event {
     LostAfterCapture,
     /// The receiver acknowledged what was never captured: the acknowledgement.
     NotCaptured,
+    /// A request or its response was lost: the packet that shows it.
+    LostEither,
+    /// PSNs before this packet were passed over, and nothing tells what became of them.
+    PassedOver,
+    /// A packet that no receiver takes, with the PSN that was missing then.
+    ThrownAway,
     /// A retransmission after a NAK.
     RetransmittedOnNak,
     /// A retransmission after a gap in responses, which the requester takes for a NAK.
@@ -80,6 +86,9 @@ impl Event {
             Self::LostBeforeCapture => "was lost before the capture point",
             Self::LostAfterCapture => "lost after the capture point",
             Self::NotCaptured => "acknowledges what was not captured",
+            Self::LostEither => "a request or its response was lost",
+            Self::PassedOver => "something before it is missing",
+            Self::ThrownAway => "its PSN was missing: no receiver takes it",
             Self::RetransmittedOnNak => "sent again: NAK",
             Self::RetransmittedOnGap => "sent again: gap in responses",
             Self::RetransmittedOnRnr => "sent again: RNR",
@@ -104,6 +113,9 @@ pub const MAX_PROOFS_PER_EVENT: usize = 10;
 /// How many frames are kept of one kind of event where [all](super::Config::with_all_proofs) are
 /// asked for.
 pub const MANY_PROOFS_PER_EVENT: usize = 10_000;
+
+/// How far back a proof is looked for that is there already.
+const LOOKED_AT: usize = 32;
 
 /// How many frames are kept of one direction, all kinds together.
 const MAX_PROOFS: usize = 96;
@@ -154,6 +166,11 @@ impl Proofs {
     }
 
     pub(super) fn note(&mut self, event: Event, frame: u64) {
+        // A frame may show the same more than once; what is new is near the end.
+        let newest = self.list.iter().rev().take(LOOKED_AT);
+        if newest.into_iter().any(|proof| *proof == Proof { event, frame }) {
+            return;
+        }
         if let Some(many) = &mut self.many {
             if many.takes(event) {
                 self.list.push(Proof { event, frame });

@@ -213,6 +213,7 @@ fn note_gap(this: &mut Direction, seen: &Seen, gap: u32) {
         Hole { start, len: gap, frame, time, asked_for: false, is_sure: true, is_again: false };
     if let Some(lost) = trouble.request_holes.add(hole) {
         trouble.lost_somewhere = trouble.lost_somewhere.saturating_add(u64::from(lost.len));
+        trouble.proofs.note(Event::PassedOver, lost.frame);
     }
 }
 

@@ -262,6 +262,7 @@ fn resolve_response_holes(back: &mut Direction, seen: &Seen) {
             if hole.contains(seen.psn) && lost.last_either != Some(seen.psn) {
                 lost.last_either = Some(seen.psn);
                 lost.lost_either = lost.lost_either.saturating_add(1);
+                lost.proofs.note(Event::LostEither, seen.frame);
             }
             continue;
         }

@@ -36,6 +36,8 @@ pub struct Totals {
     pub carriers: [u64; 4],
     /// Frames that the capture cut.
     pub cut_frames: u64,
+    /// The first ten of those.
+    pub cut_frame_numbers: Vec<u64>,
     /// ICRC right, wrong or missing, not to be checked.
     pub icrc: [u64; 3],
     /// Packets with data by ECN codepoint: Not-ECT, ECT(1), ECT(0), CE.
@@ -128,11 +130,19 @@ impl Totals {
         // Frames are counted one by one: no count of 64 bits will ever wrap.
         self.frames = self.frames.wrapping_add(1);
         self.last_frame = number;
-        self.cut_frames = self.cut_frames.wrapping_add(u64::from(is_cut));
+        if is_cut {
+            self.note_cut(number);
+        }
         self.largest_frame = self.largest_frame.max(len);
         if let Some(time) = time {
             self.count_time(time);
         }
+    }
+
+    #[cold]
+    fn note_cut(&mut self, number: u64) {
+        self.cut_frames = self.cut_frames.saturating_add(1);
+        self.frame_lists.add(&mut self.cut_frame_numbers, number);
     }
 
     #[inline]

@@ -41,7 +41,12 @@ pub(super) fn judge(report: &Report, facts: &CaptureFacts, found: &mut Collector
         found.add("reserved-opcode", "capture", totals.reserved_opcodes, frames);
     }
     if totals.cut_frames > 0
-        && let Some(finding) = found.add("capture-truncated", "capture", totals.cut_frames, [])
+        && let Some(finding) = found.add(
+            "capture-truncated",
+            "capture",
+            totals.cut_frames,
+            totals.cut_frame_numbers.iter().copied(),
+        )
     {
         finding.sum("frames", totals.frames);
     }

@@ -17,17 +17,16 @@ pub(super) fn judge(report: &Report, found: &mut Collector) {
 fn lost(connection: &Connection, way: &str, direction: &DirectionReport, found: &mut Collector) {
     let Some(loss) = direction.loss else { return };
     let cases = [
-        ("packet-loss-upstream", loss.before_capture, Some(Event::LostBeforeCapture)),
-        ("packet-loss-downstream", loss.after_capture, Some(Event::LostAfterCapture)),
-        ("packet-loss-unplaced", loss.unknown, None),
-        ("capture-loss", loss.not_captured, Some(Event::NotCaptured)),
+        ("packet-loss-upstream", loss.before_capture, Event::LostBeforeCapture),
+        ("packet-loss-downstream", loss.after_capture, Event::LostAfterCapture),
+        ("packet-loss-unplaced", loss.unknown, Event::PassedOver),
+        ("capture-loss", loss.not_captured, Event::NotCaptured),
     ];
     for (id, count, event) in cases {
         if count == 0 {
             continue;
         }
-        let frames = event.into_iter().flat_map(|event| direction.frames(event));
-        if let Some(finding) = found.add(id, way, count, frames) {
+        if let Some(finding) = found.add(id, way, count, direction.frames(event)) {
             finding.sum("packets", direction.packets);
             finding.sum("connections", 1);
             finding.sum("retransmitted_packets", direction.retransmitted_packets);

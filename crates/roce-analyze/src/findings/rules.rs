@@ -20,6 +20,18 @@ pub struct Rule {
     pub advice: &'static str,
 }
 
+impl Rule {
+    /// Why no frame proves what it finds; `None` for the others, which name frames.
+    #[must_use]
+    pub fn why_no_frames(&self) -> Option<&'static str> {
+        match self.id {
+            "capture-drops" => Some("frames that were dropped have no number"),
+            "capture-damaged" => Some("where the file is damaged there is no frame"),
+            _ => None,
+        }
+    }
+}
+
 /// The rule of that name.
 pub(super) fn rule(id: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.id == id)

@@ -56,7 +56,8 @@ fn unanswered(
     } else {
         "request-unanswered"
     };
-    let proofs = cm.frames.iter().copied().chain(refused).chain(v1_frame);
+    // What proves that it is the version first: the requests may be many.
+    let proofs = refused.into_iter().chain(v1_frame).chain(cm.frames.iter().copied());
     let Some(finding) = found.add(id, way(connection.a.addr, server), 1, proofs) else { return };
     finding.sum("requests", u64::from(cm.reqs));
     finding.say("version", connection.carrier.key());

@@ -80,14 +80,16 @@ pub(crate) fn records(name: &str) -> Vec<Record> {
     };
     let link = Link::from_linktype(word(20));
     let (mut at, mut records) = (24, Vec::new());
-    while at < file.len() {
+    while at + 16 <= file.len() {
         let [seconds, fraction, captured, wire] = [0, 4, 8, 12].map(|o| word(at + o) as usize);
         at += 16;
+        // Some captures end inside a frame.
+        let Some(bytes) = file.get(at..at + captured) else { break };
         records.push(Record {
             link,
             time_ns: seconds as u64 * 1_000_000_000 + fraction as u64 * scale,
             wire_len: wire,
-            bytes: file[at..at + captured].to_vec(),
+            bytes: bytes.to_vec(),
         });
         at += captured;
     }
