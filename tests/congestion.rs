@@ -4,6 +4,7 @@
 
 use roce_analyze::connections::{Config, Report, Tracker};
 use roce_analyze::findings::{Finding, Policy, Severity, Value, evaluate};
+use roce_analyze::spread::Spreads;
 use roce_craft::{BUILTIN, Craft, Scenario};
 use roce_wire::{Frame, Link, Ports};
 
@@ -269,4 +270,53 @@ interval = "100us"
     // The first frame of all is the first one with data.
     assert_eq!((found[0].count, &found[0].frames), (200, &vec![1]));
     assert_eq!(ids(&paused(4)), ["pfc-seen"]);
+}
+
+/// Four connections from ports p, p, q, r: −(½ log₂ ½ + 2 · ¼ log₂ ¼) = 1.5 bits of log₂ 4 = 2. Of four
+/// paths 4 (1 − (3/4)³) = 2.3125 are used; q and r are alone with (3/4)² each, so that
+/// 1 − ½ · 9/16 = 71.875 % share.
+#[test]
+fn the_spread_of_flows_is_what_the_formulas_say() {
+    let text: String = [50_000, 50_000, 50_001, 50_002]
+        .into_iter()
+        .zip(["one", "two", "three", "four"])
+        .map(|(port, name)| {
+            connection(name, "client", "server", &format!("{ECT}\nudp_src_port = {port}"))
+        })
+        .collect();
+    let spreads = Spreads::of(&play(&text, None));
+    assert_eq!((spreads.pairs.len(), spreads.left_off), (2, 0));
+    let there = &spreads.pairs[0];
+    assert_eq!(
+        (there.from.to_string(), there.to.to_string()),
+        ("10.0.0.1".into(), "10.0.0.2".into())
+    );
+    assert_eq!((there.connections, there.flows, there.udp_src_ports), (4, 4, 3));
+    assert_eq!((there.entropy_bits.0, there.possible_bits.0), (1_500, 2_000));
+    let of_4 = there.expected.iter().find(|expected| expected.paths == 4).unwrap();
+    // The same bytes on each, so the same part of the bytes.
+    let told = [of_4.used, of_4.sharing_flows_percent, of_4.sharing_bytes_percent];
+    assert_eq!(told.map(|number| number.0), [2_313, 71_875, 71_875]);
+}
+
+/// Twenty connections, one port: no bit of log₂ 20 = 4.322, and one path whatever there are.
+#[test]
+fn one_port_takes_one_path() {
+    let found = builtin("low-entropy");
+    let [low] = &found[..] else { panic!("{found:#?}") };
+    assert_eq!((low.id, number(low, "connections")), ("low-entropy", Some(20)));
+    assert_eq!((number(low, "entropy_bits"), number(low, "possible_bits")), (Some(0), Some(4_322)));
+    let (_, expected) = low.evidence.iter().find(|(name, _)| *name == "expected").unwrap();
+    let Value::List(expected) = expected else { panic!("{low:#?}") };
+    assert_eq!(expected.len(), 4);
+    assert_eq!(expected[2], "1 of 8 paths used, 100 % of bytes share");
+}
+
+/// One flow has nobody to share with, and v1 has no ports.
+#[test]
+fn what_cannot_be_spread_is_not_told() {
+    for name in ["healthy-v1", "ce-without-cnp"] {
+        let text = BUILTIN.iter().find(|one| one.name == name).unwrap().text;
+        assert!(Spreads::of(&play(text, None)).pairs.is_empty(), "{name}");
+    }
 }

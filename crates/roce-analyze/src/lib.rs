@@ -6,6 +6,7 @@
 
 pub mod connections;
 pub mod findings;
+pub mod spread;
 mod thousandths;
 pub mod verdict;
 

@@ -15,6 +15,18 @@ impl Thousandths {
         let percent = u128::from(part).saturating_mul(100_000).checked_div(u128::from(whole))?;
         Some(Self(u32::try_from(percent).unwrap_or(u32::MAX)))
     }
+
+    /// The nearest one; less than nothing is nothing.
+    #[must_use]
+    pub fn nearest(number: f64) -> Self {
+        let thousandths = (number * 1000.0).round().clamp(0.0, f64::from(u32::MAX));
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "it is in range"
+        )]
+        Self(thousandths as u32)
+    }
 }
 
 impl fmt::Display for Thousandths {
@@ -43,6 +55,8 @@ mod tests {
         assert_eq!(told(1, 40).as_deref(), Some("2.5"));
         assert_eq!(told(10, 10).as_deref(), Some("100"));
         assert_eq!((told(0, 5).as_deref(), told(1, 0)), (Some("0"), None));
+        let near = [-1.0, 0.0, 1.2346, f64::NAN, 1e30].map(|n| Thousandths::nearest(n).0);
+        assert_eq!(near, [0, 0, 1_235, 0, u32::MAX]);
         let json = serde_json::to_string(&Thousandths(2_464)).unwrap();
         assert_eq!(json, "2.464");
     }

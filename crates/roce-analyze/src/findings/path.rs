@@ -4,9 +4,11 @@ use roce_wire::{Addr, Service, Version};
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
-use super::collect::{Collector, name};
+use super::Finding;
+use super::collect::{Collector, name, way};
 use super::policy::Policy;
 use crate::connections::{Connection, Report};
+use crate::spread::{self, Expected, Spread};
 
 pub(super) fn judge(report: &Report, policy: &Policy, found: &mut Collector) {
     let mut pairs: HashMap<(Addr, Addr), Pair<'_>> = HashMap::new();
@@ -51,6 +53,19 @@ fn link_local(connection: &Connection, found: &mut Collector) {
     }
 }
 
+/// What equal paths make of the flows.
+fn expect(finding: &mut Finding, spread: &Spread) {
+    finding.say("direction", way(spread.from, spread.to));
+    finding.real("entropy_bits", spread.entropy_bits);
+    finding.real("possible_bits", spread.possible_bits);
+    for expected in spread.expected.iter().take(4) {
+        let Expected { paths, used, sharing_bytes_percent, .. } = expected;
+        let text =
+            format!("{used} of {paths} paths used, {sharing_bytes_percent} % of bytes share");
+        finding.list("expected", text);
+    }
+}
+
 /// The connections between two hosts.
 #[derive(Default)]
 struct Pair<'r> {
@@ -80,7 +95,18 @@ impl<'r> Pair<'r> {
         if let Some(finding) = found.add("low-entropy", subject, 1, frames) {
             finding.sum("connections", u64::try_from(self.v2).unwrap_or(u64::MAX));
             finding.sum("source_ports", u64::try_from(self.ports.len()).unwrap_or(u64::MAX));
+            if let Some(spread) = self.spread() {
+                expect(finding, &spread);
+            }
         }
+    }
+
+    /// Of the direction that carries more.
+    fn spread(&self) -> Option<Spread> {
+        let mut ways: Vec<_> = self.connections.iter().flat_map(|one| spread::ways(one)).collect();
+        ways.sort_unstable_by_key(|(hosts, _)| *hosts);
+        let groups = ways.chunk_by(|(one, _), (other, _)| one == other);
+        groups.filter_map(Spread::of).max_by_key(|spread| spread.bytes)
     }
 
     fn small_mtu(&self, found: &mut Collector) {

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use clap::{Args, ValueEnum};
-use roce_analyze::connections::Totals;
+use roce_analyze::connections::{Report, Totals};
 use roce_analyze::findings::{self, CaptureFacts, Finding, Policy, RULES, Rule, Severity};
 
 use crate::Outcome;
@@ -109,7 +109,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     };
     compatible::explain(&mut findings);
     // Whoever reads the report may have enough of it sooner: the copy is made nevertheless.
-    let told = report(args, &findings, &seen.totals);
+    let told = report(args, &findings, &seen);
     if let Some(copy) = copy {
         copy.write(args, &Comments::of(&findings, &seen), seen.totals.last_frame)?;
     }
@@ -149,14 +149,16 @@ fn has_matter(totals: &Totals) -> bool {
     totals.roce_packets() > 0 || totals.pfc > 0 || totals.pause > 0
 }
 
-fn report(args: &CheckArgs, findings: &[Finding], totals: &Totals) -> Result<()> {
+fn report(args: &CheckArgs, findings: &[Finding], seen: &Report) -> Result<()> {
     if args.output.quiet {
         return Ok(());
     }
     let mut out = printer::open(args.output.color);
     match args.output.format {
-        Format::Text => text::write(&mut out, findings, has_matter(totals), printer::width())?,
-        Format::Json => json::write(&mut out, findings, totals)?,
+        Format::Text => {
+            text::write(&mut out, findings, has_matter(&seen.totals), printer::width())?;
+        }
+        Format::Json => json::write(&mut out, findings, seen)?,
         Format::Csv => csv(&mut out, findings)?,
     }
     out.flush()?;
