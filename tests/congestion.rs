@@ -309,7 +309,7 @@ fn one_port_takes_one_path() {
     let (_, expected) = low.evidence.iter().find(|(name, _)| *name == "expected").unwrap();
     let Value::List(expected) = expected else { panic!("{low:#?}") };
     assert_eq!(expected.len(), 4);
-    assert_eq!(expected[2], "1 of 8 paths used, 100 % of bytes share");
+    assert_eq!(expected[2], "1 of 8 paths used (100 % of bytes share)");
 }
 
 /// One flow has nobody to share with, and v1 has no ports.

@@ -66,6 +66,17 @@ fn one_connection_in_every_format() {
     let connections = json["connections"].as_array().unwrap();
     assert_eq!(connections.len(), 1);
     assert_eq!(connections[0]["id"], 2);
+    // Each of its bytes lies in one millisecond, those of others in none.
+    for way in ["a_to_b", "b_to_a"] {
+        let bins = json["milliseconds"][way]["bytes"].as_array().unwrap();
+        let sum: u64 = bins.iter().map(|bytes| bytes.as_u64().unwrap()).sum();
+        assert_eq!(connections[0][way]["bytes"], sum, "{way}");
+        assert_eq!(json["milliseconds"][way]["bin_ns"].as_u64().unwrap() % 1_000_000, 0);
+        let most = bins.iter().map(|bytes| bytes.as_u64().unwrap()).max().unwrap();
+        assert!(
+            most <= sum && connections[0][way]["peak_millisecond_bytes"].as_u64() <= Some(most)
+        );
+    }
     let csv = run_line("connections rxe/loss_a.pcap --id 2 --format csv").well().text();
     assert!(csv.lines().skip(1).all(|line| line.starts_with("2,")), "{csv}");
     assert_eq!(csv.lines().count(), 3, "{csv}");

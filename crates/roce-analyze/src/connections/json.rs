@@ -7,7 +7,7 @@ use serde::ser::{SerializeMap, SerializeSeq, Serializer};
 
 pub use flow_control::Congestion;
 
-use super::report::{Connection, End, Evicted, Exchange, Owner, Report};
+use super::report::{Connection, End, Evicted, Exchange, OverTime, Owner, Report};
 
 /// The name of the schema.
 pub const SCHEMA: &str = "roce-sniff/connections/1";
@@ -18,14 +18,28 @@ pub struct Document<'r>(pub &'r Report);
 
 impl Serialize for Document<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Report { connections, evicted, wire, totals, lacks_proofs: _ } = self.0;
+        let Report { connections, evicted, wire, totals, milliseconds, lacks_proofs: _ } = self.0;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("schema", SCHEMA)?;
         entry(&mut map, "wire", wire.as_ref())?;
         map.serialize_entry("congestion", &Congestion(totals))?;
+        entry(&mut map, "milliseconds", milliseconds.as_deref().map(Both).as_ref())?;
         map.serialize_entry("connections", connections)?;
         let Evicted { connections, packets } = evicted;
         map.serialize_entry("evicted", &Lost { connections: *connections, packets: *packets })?;
+        map.end()
+    }
+}
+
+/// What is known of both directions.
+struct Both<'r>(&'r [Option<OverTime>; 2]);
+
+impl Serialize for Both<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let [a_to_b, b_to_a] = self.0;
+        let mut map = serializer.serialize_map(None)?;
+        entry(&mut map, "a_to_b", a_to_b.as_ref())?;
+        entry(&mut map, "b_to_a", b_to_a.as_ref())?;
         map.end()
     }
 }

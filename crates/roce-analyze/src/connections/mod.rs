@@ -75,8 +75,8 @@ pub use pauses::{FlowControl, PauseSender, PausedTime, Pauses};
 pub use proof::{MANY_PROOFS_PER_EVENT, MAX_PROOFS_PER_EVENT};
 pub use report::{
     CnpReaction, Connection, Counts, DirectionReport, EcnReport, End, Event, Evicted, Exchange,
-    LearnedFrom, Loss, LostOrLate, MessageBytes, Messages, Naks, Outcome, OverTime, Owner,
-    Percentiles, Proof, Rare, Rejection, Report, Retransmissions, SrcPorts, Totals,
+    LearnedFrom, Loss, LostOrLate, MessageBytes, Messages, Milliseconds, Naks, Outcome, OverTime,
+    Owner, Percentiles, Proof, Rare, Rejection, Report, Retransmissions, SrcPorts, Totals,
 };
 pub use sighting::{Sight, Sighting};
 pub use tracker::Tracker;

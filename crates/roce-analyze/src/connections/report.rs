@@ -8,7 +8,7 @@ use roce_wire::{Addr, Carrier, NakCode, Service};
 pub use super::cm::{Exchange, Rejection};
 pub use super::proof::{Event, Proof};
 pub use super::reaction::CnpReaction;
-pub use super::series::OverTime;
+pub use super::series::{Milliseconds, OverTime};
 pub use super::src_ports::SrcPorts;
 pub use super::timing::Percentiles;
 pub use super::totals::Totals;
@@ -33,6 +33,9 @@ pub struct Report {
     /// How busy the wire was. The tracker sees packets only and leaves this empty for whoever reads
     /// them.
     pub wire: Option<WireRates>,
+    /// Bytes of one connection, the only one of the report, in milliseconds: from A to B and from B
+    /// to A. The tracker leaves this empty for whoever reads its frames once more.
+    pub milliseconds: Option<Box<[Option<OverTime>; 2]>>,
 }
 
 /// Connections that were forgotten because there were too many.

@@ -308,7 +308,14 @@ impl Tracker {
             connections.iter_mut().for_each(Connection::forget_durations);
         }
         let lacks_proofs = self.room.is_some_and(|room| room.is_used_up());
-        Report { connections, totals: self.totals, evicted: self.evicted, lacks_proofs, wire: None }
+        Report {
+            connections,
+            totals: self.totals,
+            evicted: self.evicted,
+            lacks_proofs,
+            wire: None,
+            milliseconds: None,
+        }
     }
 
     pub(super) const fn parts(&mut self) -> (&mut Table, &mut CmTable, &mut Totals) {

@@ -61,7 +61,7 @@ fn expect(finding: &mut Finding, spread: &Spread) {
     for expected in spread.expected.iter().take(4) {
         let Expected { paths, used, sharing_bytes_percent, .. } = expected;
         let text =
-            format!("{used} of {paths} paths used, {sharing_bytes_percent} % of bytes share");
+            format!("{used} of {paths} paths used ({sharing_bytes_percent} % of bytes share)");
         finding.list("expected", text);
     }
 }

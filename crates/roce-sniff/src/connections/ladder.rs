@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 
 use anyhow::Result;
-use roce_analyze::connections::{Connection, DirectionReport};
+use roce_analyze::connections::{Connection, DirectionReport, Milliseconds, OverTime};
 use roce_capture::Frame as Captured;
 use roce_wire::{AckKind, Addr, Ecn, Frame, IcrcState, Net, Packet, Ports, Qpn};
 
 use super::table::{end, micros, version};
 use super::{ConnectionsArgs, rates};
-use crate::drive::{Sink, Took, drive, parse};
+use crate::drive::{Sink, Took, Trace, drive, parse};
 use crate::printer;
 use crate::source::Source;
 use crate::text::style::{ANSWER, BAD, DIM, WARN};
@@ -20,23 +20,24 @@ use crate::text::wrap::{Line, paragraph};
 const GAP: u64 = 10_000_000;
 
 /// Reads the source again for the frames of one connection: draws them, writes them where that is
-/// asked for.
+/// asked for. Returns how much went each way, millisecond by millisecond.
 pub(super) fn show(
     source: &Source,
     args: &ConnectionsArgs,
     connection: &Connection,
     is_drawn: bool,
-) -> Result<()> {
+) -> Result<(Trace, [Option<OverTime>; 2])> {
     let mut out = printer::open(args.output.color);
     let width = printer::width();
     if is_drawn {
         head(&mut out, connection, width)?;
     }
     let why = why(connection);
-    let mut ladder = Ladder { connection, why, out, width, is_drawn, start: None, last: None };
+    let (milliseconds, start, last) = Default::default();
+    let mut ladder = Ladder { connection, why, out, width, is_drawn, milliseconds, start, last };
     let trace = drive(source, &args.source, args.output.quiet, &mut ladder)?;
     ladder.out.flush()?;
-    trace.settle(false)
+    Ok((trace, ladder.milliseconds.map(Milliseconds::finish)))
 }
 
 /// What stands above the diagram.
@@ -83,6 +84,8 @@ struct Ladder<'l> {
     width: usize,
     /// Whether it is drawn, or the frames are only written to a file.
     is_drawn: bool,
+    /// From A to B, from B to A.
+    milliseconds: [Milliseconds; 2],
     start: Option<u64>,
     last: Option<u64>,
 }
@@ -100,6 +103,9 @@ impl Sink for Ladder<'_> {
         }
         let Some((net, packet)) = frame.packet() else { return Ok(skipped) };
         let Some(forth) = self.direction(net, packet) else { return Ok(skipped) };
+        let [there, back] = &mut self.milliseconds;
+        let counted = if forth { there } else { back };
+        counted.record(captured.time_ns, captured.wire_len);
         if self.is_drawn {
             self.rung(captured, frame, net, packet, forth)?;
         }

@@ -102,10 +102,18 @@ pub(crate) fn run(args: &ConnectionsArgs) -> Result<Outcome> {
             let are = if count == 1 { "is" } else { "are" };
             bail!("--id {id}: there {are} {}", plural(count, "connection", "connections"));
         };
-        let is_drawn = !args.output.quiet && args.output.format == Format::Text;
+        let format = args.output.format;
+        let is_drawn = !args.output.quiet && format == Format::Text;
+        let is_counted = !args.output.quiet && format == Format::Json;
         // The frames of one connection are known in the second reading only.
-        if is_drawn || args.source.write.is_some() {
-            ladder::show(&source, args, connection, is_drawn)?;
+        if is_drawn || is_counted || args.source.write.is_some() {
+            let (again, milliseconds) = ladder::show(&source, args, connection, is_drawn)?;
+            if is_drawn || args.source.write.is_some() {
+                again.settle(false)?;
+            }
+            if !again.is_interrupted && again.failure.is_none() {
+                report.milliseconds = Some(Box::new(milliseconds));
+            }
         }
         if is_drawn {
             trace.settle(false)?;
