@@ -248,20 +248,20 @@ pub const RULES: &[Rule] = &[
         advice: "Look at the ports from here towards the receiver: ethtool -S DEV | grep -E 'discard|drop|out_of_buffer' and the switch's queue drops.",
     },
     Rule {
-        id: "packet-loss-upstream",
-        severity: Warning,
-        title: "packets were lost before the capture point",
-        when: "a packet is missing here, and was asked for by a NAK or sent again",
-        meaning: "Between the sender and here packets are dropped.",
-        advice: "Look at the ports from the sender to here: ethtool -S DEV | grep -E 'discard|drop' and the switch's queue drops.",
-    },
-    Rule {
         id: "packet-loss-unplaced",
         severity: Warning,
         title: "packets are missing",
         when: "PSNs were passed over and nothing shows what became of them",
         meaning: "They were lost before the capture point, or the capture missed them.",
         advice: "Compare with the counters of the sender's port and of the capture.",
+    },
+    Rule {
+        id: "packet-loss-upstream",
+        severity: Warning,
+        title: "packets were lost before the capture point",
+        when: "a packet is missing here, and was asked for by a NAK or sent again",
+        meaning: "Between the sender and here packets are dropped.",
+        advice: "Look at the ports from the sender to here: ethtool -S DEV | grep -E 'discard|drop' and the switch's queue drops.",
     },
     Rule {
         id: "pause-in-use",
@@ -393,7 +393,7 @@ mod tests {
     fn names_are_slugs_and_said_once() {
         let mut ids: Vec<_> = RULES.iter().map(|rule| rule.id).collect();
         assert!(ids.iter().all(|id| id.chars().all(|c| c.is_ascii_lowercase() || c == '-')));
-        ids.sort_unstable();
+        assert!(ids.is_sorted(), "a rule is not at its place");
         ids.dedup();
         assert_eq!(ids.len(), RULES.len());
     }
