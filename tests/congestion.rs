@@ -6,7 +6,7 @@ use roce_analyze::connections::{Config, Report, Tracker};
 use roce_analyze::findings::{Finding, Policy, Severity, Value, evaluate};
 use roce_analyze::spread::Spreads;
 use roce_craft::{BUILTIN, Craft, Scenario};
-use roce_wire::{Frame, Link, Ports};
+use roce_wire::{FlowControl, Frame, Link, MacAddr, Ports};
 
 /// The report of a scenario.
 fn play(text: &str, link_speed: Option<u64>) -> Report {
@@ -101,6 +101,37 @@ fn what_is_asked_for_is_not_added_up() {
     assert_eq!(number(storm, "paused_ns"), Some(999_900_000));
     assert_eq!(number(storm, "longest_ns"), Some(999_900_000));
     assert_eq!(number(storm, "longest_frames"), Some(3_333));
+}
+
+/// At 10 Gbit/s a single frame asks for 65535 × 51.2 ns = 3.355 ms, and none renews it.
+#[test]
+fn one_frame_is_no_storm_on_a_slow_link() {
+    let found = check(&paused(1, "1ms", false), Some(10_000_000_000));
+    assert_eq!(ids(&found), ["pfc-seen"]);
+    assert_eq!(number(&found[0], "longest_ns"), Some(3_355_392));
+    let found = check(&paused(2, "1ms", false), Some(10_000_000_000));
+    assert_eq!(ids(&found), ["pfc-storm"]);
+    assert_eq!(number(&found[0], "longest_ns"), Some(1_000_000 + 3_355_392));
+}
+
+/// Frames without times, or with the same time all, tell of no second: a thousand are no storm.
+#[test]
+fn without_times_nothing_is_known_of_seconds() {
+    for time in [None, Some(5)] {
+        let mut tracker = Tracker::new(Config::default());
+        let frame = FlowControl::pfc(MacAddr([2, 0, 0, 0, 0, 1]), 8, [0, 0, 0, 9, 0, 0, 0, 0]);
+        for number in 1..=2_000 {
+            let bytes = frame.bytes();
+            let frame = Frame::parse(Link::Ethernet, bytes, bytes.len(), &Ports::default());
+            tracker.observe(&frame, number, time);
+        }
+        let found = evaluate(&tracker.finish(), &Policy::default());
+        assert_eq!(ids(&found), ["pfc-seen"]);
+        assert_eq!(
+            (number(&found[0], "quanta"), number(&found[0], "peak_per_second")),
+            (Some(18_000), None)
+        );
+    }
 }
 
 /// Without the speed of the link there is no time, and a storm shows all the same.

@@ -57,12 +57,11 @@ pub struct Pauses {
     pub resumes: u64,
     /// The sum of the times asked for, in quanta of 512 bit times.
     pub quanta: u64,
-    /// The most frames that pause it in one second of the clock.
-    pub peak_per_second: u64,
     /// The first ten frames, or more where all proofs are asked for.
     pub frames: Vec<u64>,
-    second: u64,
-    in_second: u64,
+    /// The newest second of the clock with frames that pause it, how many, and the most of one.
+    second: (u64, u64),
+    peak: u64,
     course: Course,
 }
 
@@ -184,7 +183,14 @@ impl FlowControl {
         (self.link_speed.is_some() && self.is_timed).then_some(pauses.course.told)
     }
 
-    /// The same, and where the speed of the link is not known as if it were 100 Gbit/s.
+    /// The most frames that pause it in one second of the clock; `None` when the times of the frames
+    /// are not known.
+    #[must_use]
+    pub fn peak_per_second(&self, pauses: &Pauses) -> Option<u64> {
+        self.is_timed.then_some(pauses.peak)
+    }
+
+    /// What [`Self::paused`] says, and where the speed of the link is not known as if it were 100 Gbit/s.
     pub(crate) fn supposed(&self, pauses: &Pauses) -> Option<PausedTime> {
         self.is_timed.then_some(pauses.course.told)
     }
@@ -230,12 +236,13 @@ impl Pauses {
         }
         self.pauses = self.pauses.saturating_add(1);
         self.quanta = self.quanta.saturating_add(u64::from(quanta));
-        let second = at.time.map_or(0, |time| time / NANOS_PER_SECOND);
-        if self.second != second {
-            (self.second, self.in_second) = (second, 0);
+        let now = at.time.map_or(0, |time| time / NANOS_PER_SECOND);
+        let (second, count) = &mut self.second;
+        if *second != now {
+            (*second, *count) = (now, 0);
         }
-        self.in_second = self.in_second.saturating_add(1);
-        self.peak_per_second = self.peak_per_second.max(self.in_second);
+        *count = count.saturating_add(1);
+        self.peak = self.peak.max(*count);
     }
 
     /// Whether there was any frame of it.
@@ -340,7 +347,7 @@ mod tests {
         let control = follow(SPEED, &frames, 20 * MILLI);
         let (pauses, paused) = priority_3(&control);
         assert_eq!((pauses.pauses, pauses.resumes), (4, 1));
-        assert_eq!((pauses.quanta, pauses.peak_per_second), (197_605, 4));
+        assert_eq!((pauses.quanta, control.peak_per_second(pauses)), (197_605, Some(4)));
         assert_eq!(pauses.frames, [1, 2, 3, 4, 5]);
         // 5.12 µs, 100 + 335.539 µs, and 50 µs until XON.
         let (total_ns, longest_ns) = (5_120 + 435_539 + 50_000, 435_539);
@@ -385,7 +392,9 @@ mod tests {
         let control = follow(None, &frames, 20 * MILLI);
         assert_eq!((priority_3(&control).1, priority_3(&control).0.quanta), (None, 2_000));
         assert_eq!(priority_3(&follow(Some(0), &frames, 20 * MILLI)).1, None);
-        assert_eq!(priority_3(&follow(SPEED, &frames, 0)).1, None);
+        let same = follow(SPEED, &frames, 0);
+        let (pauses, paused) = priority_3(&same);
+        assert_eq!((paused, same.peak_per_second(pauses)), (None, None));
         let mut control = FlowControl::new(SPEED, 10);
         take(&mut control, Frames::pause(PORT, 9).bytes(), 1, None);
         control.end(Some((0, MILLI)));

@@ -70,7 +70,9 @@ fn priority(
 fn tell(finding: &mut Finding, pauses: &Pauses, totals: &Totals) {
     finding.sum("resumes", pauses.resumes);
     finding.sum("quanta", pauses.quanta);
-    finding.most("peak_per_second", pauses.peak_per_second);
+    if let Some(peak) = totals.flow_control.peak_per_second(pauses) {
+        finding.most("peak_per_second", peak);
+    }
     let Some(paused) = totals.flow_control.paused(pauses) else {
         let why = match totals.flow_control.link_speed {
             None => "not known without --link-speed",
@@ -88,15 +90,16 @@ fn tell(finding: &mut Finding, pauses: &Pauses, totals: &Totals) {
     finding.most("longest_frames", longest_frames);
 }
 
-/// Whether it is too much: by time where that is known, else by what frames alone tell.
+/// Whether it is too much: by time where that is known, else by what frames alone tell. A single
+/// frame is no storm, however slow the link.
 fn is_storm(pauses: &Pauses, control: &FlowControl, policy: &Policy) -> bool {
+    let is_long =
+        |paused: PausedTime| paused.longest_frames > 1 && paused.longest_ns >= policy.pfc_storm_ns;
     if let Some(paused) = control.paused(pauses) {
         let most = NANOS_PER_SECOND.saturating_mul(policy.pfc_storm_percent) / 100;
-        return paused.longest_ns >= policy.pfc_storm_ns || paused.peak_second_ns >= most;
+        return is_long(paused) || pauses.pauses > 1 && paused.peak_second_ns >= most;
     }
-    let is_long = |supposed: PausedTime| {
-        supposed.longest_frames > 1 && supposed.longest_ns >= policy.pfc_storm_ns
-    };
-    pauses.peak_per_second >= policy.pfc_storm_per_second
+    let peak = control.peak_per_second(pauses);
+    peak.is_some_and(|peak| peak >= policy.pfc_storm_per_second)
         || control.supposed(pauses).is_some_and(is_long)
 }

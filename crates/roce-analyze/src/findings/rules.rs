@@ -100,7 +100,7 @@ pub const RULES: &[Rule] = &[
         severity: Warning,
         title: "congestion is marked, and no one tells the sender",
         when: "three packets with data or more from one host to another are marked CE (20 where the receiver notifies others), the way back is captured and time enough, and no CNP comes back",
-        meaning: "The receiver does not send congestion notifications, so the sender never slows down.",
+        meaning: "The receiver sends no congestion notifications, so the sender never slows down; or they take another path than the answers that are captured.",
         advice: "Enable the notification point on the receiver: echo 1 > /sys/class/net/DEV/ecn/roce_np/enable/PRIO (mlx5); soft-RoCE has none.",
     },
     Rule {

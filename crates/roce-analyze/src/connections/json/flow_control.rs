@@ -63,8 +63,9 @@ impl Serialize for Of<'_> {
         map.serialize_entry("pauses", &pauses.pauses)?;
         map.serialize_entry("resumes", &pauses.resumes)?;
         map.serialize_entry("quanta", &pauses.quanta)?;
-        map.serialize_entry("peak_per_second", &pauses.peak_per_second)?;
-        if let Some(paused) = totals.flow_control.paused(pauses) {
+        let control = &totals.flow_control;
+        entry(&mut map, "peak_per_second", control.peak_per_second(pauses).as_ref())?;
+        if let Some(paused) = control.paused(pauses) {
             map.serialize_entry("paused_ns", &paused.total_ns)?;
             map.serialize_entry("longest_pause_ns", &paused.longest_ns)?;
             map.serialize_entry("peak_second_ns", &paused.peak_second_ns)?;
