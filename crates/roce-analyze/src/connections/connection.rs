@@ -18,41 +18,44 @@ use super::timing::Budget;
 pub(super) type Percent = u8;
 
 /// A connection while it is watched.
+///
+/// The fields stand in the order of their use. Whether a place of the table has a connection is
+/// told by a field, too: by one in a line that packets touch anyway.
 #[derive(Clone, Debug)]
-#[repr(align(64))]
+#[repr(C, align(64))]
 pub(super) struct Conn {
-    /// In the order of appearance, from 1.
-    pub id: u64,
     /// From A to B, from B to A. A is the side that asked for the connection, or was seen first.
     pub dirs: [Direction; 2],
     pub service: Service,
-    pub pmtu: Pmtu,
-    pub pairing: Option<(LearnedFrom, Percent)>,
-    /// The NAK that ended it, and its frame.
-    pub fatal: Option<(NakCode, u64)>,
-    pub cm: Option<Box<Exchange>>,
-    /// The frame of the connection manager that it begins with.
-    pub first_seen: Option<(u64, Option<u64>)>,
     /// Whether something was seen that ends a connection.
     pub is_over: bool,
     /// Seen since the hand of the clock passed by.
     pub is_recent: bool,
+    pub pmtu: Pmtu,
+    pub pairing: Option<(LearnedFrom, Percent)>,
+    /// The frame of the connection manager that it begins with.
+    pub first_seen: Option<(u64, Option<u64>)>,
+    /// The NAK that ended it, and its frame.
+    pub fatal: Option<(NakCode, u64)>,
+    /// In the order of appearance, from 1.
+    pub id: u64,
+    pub cm: Option<Box<Exchange>>,
 }
 
 impl Conn {
     pub(super) fn new(id: u64, keys: [Option<FlowKey>; 2], service: Service) -> Self {
         let [there, back] = keys;
         Self {
-            id,
             dirs: [Direction::new(there), Direction::new(back)],
             service,
-            pmtu: Pmtu::default(),
-            pairing: None,
-            fatal: None,
-            cm: None,
-            first_seen: None,
             is_over: false,
             is_recent: true,
+            pmtu: Pmtu::default(),
+            pairing: None,
+            first_seen: None,
+            fatal: None,
+            id,
+            cm: None,
         }
     }
 
@@ -183,7 +186,7 @@ impl Direction {
         if seen.kind.is_request() {
             if !self.has(flag::START_KNOWN) {
                 self.start = seen.psn;
-                self.q_key = seen.q_key;
+                self.keep_q_key(seen.q_key);
                 self.set(flag::START_KNOWN, true);
             }
             self.goodput = self.goodput.saturating_add(u64::from(seen.payload));

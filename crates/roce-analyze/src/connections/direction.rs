@@ -1,6 +1,5 @@
 //! One direction of a connection: what its packets were, and the PSNs of its requests.
 
-use core::hint::black_box;
 use core::num::NonZeroU64;
 
 use roce_wire::{Ecn, Psn};
@@ -44,26 +43,51 @@ pub(super) mod flag {
     pub(in crate::connections) const UNANSWERED: u16 = 1 << 10;
     /// Answers were seen while the requests that they answer were not known.
     pub(in crate::connections) const UNMATCHED: u16 = 1 << 11;
+    /// The other side has told of congestion: what follows is measured.
+    pub(in crate::connections) const NOTIFIED: u16 = 1 << 12;
+    /// A packet has told the partition.
+    pub(in crate::connections) const P_KEY_KNOWN: u16 = 1 << 13;
+    /// A datagram has told its Q_Key.
+    pub(in crate::connections) const Q_KEY_KNOWN: u16 = 1 << 14;
 }
 
 /// One direction of a connection. What most connections never need is in boxes.
 ///
-/// The fields stand in the order of their use: every packet touches the upper ones, so they share
-/// cache lines.
+/// The fields stand in the order of their use, in seven cache lines: a packet waits for memory once
+/// for each line that it touches, and most packets are the next request or its acknowledgement.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(super) struct Direction {
+    // Every packet touches these three lines.
     pub key: Option<FlowKey>,
     pub packets: u64,
     pub bytes: u64,
+
     pub payload: u64,
-    /// Payload that was seen for the first time.
-    pub goodput: u64,
     pub last_time: Option<u64>,
     pub last_frame: u64,
     pub rate: Rate,
+    pub max_idle: u64,
 
-    // The PSNs of the requests that go this way.
+    pub acks: u32,
+    /// Silences of 10 ms and more.
+    pub idle_gaps: u32,
+    /// Behind the highest response with data.
+    pub responded: Psn,
+    pub flags: u16,
+    /// Of the newest packet.
+    pub ip_id: u16,
+    /// Steps of the IP identification: near ones, others.
+    pub ip_id_steps: (u8, u8),
+    pub pcps: u8,
+    recent_at: u8,
+    pub src_ports: SrcPorts,
+    /// Of the first packet, where the flag says that it is known.
+    p_key: u16,
+    recent: [u16; RECENT],
+
+    // Requests touch these two lines, and answers to them do: the PSNs of the requests that go
+    // this way.
     /// Behind the highest request seen.
     pub next: Psn,
     /// What the responder waits for, if all that was captured arrived.
@@ -74,48 +98,43 @@ pub(super) struct Direction {
     pub due: Psn,
     /// The first of these that has none.
     pub first_due: Psn,
-    /// Behind the highest response with data.
-    pub responded: Psn,
-    pub flags: u16,
-    /// Of the newest packet.
-    pub ip_id: u16,
-    /// Steps of the IP identification: near ones, others.
-    pub ip_id_steps: (u8, u8),
-    pub pcps: u8,
-    pub src_ports: SrcPorts,
-    pub p_key: Option<u16>,
-    pub trouble: Option<Box<Trouble>>,
-    pub times: Option<Box<Times>>,
-    /// Messages not answered yet.
-    pub open: OpenMessages,
-    /// Bytes of the messages that are followed and not answered yet, and the most there were.
-    pub in_flight: (u32, u32),
-    /// Of SEND, WRITE and READ.
-    pub message_bytes: [u64; 3],
-    /// send, write, read, atomic, flush.
-    pub messages: [u32; 5],
-    pub acks: u32,
-    /// By ECN codepoint, of packets with data.
-    pub ecn: [u32; 4],
-    /// One bit for each DSCP: of packets with data, of CNPs.
-    pub dscps: [u64; 2],
-    pub max_idle: u64,
-    recent: [u16; RECENT],
-    recent_at: u8,
-
     /// Behind the last request of a retransmission.
     pub round: Psn,
-    pub start: Psn,
-    /// How many frames behind the first one the first data came that cannot be marked, plus one.
-    first_not_ect: u32,
-    pub first_time: Option<u64>,
-    pub first_frame: u64,
+    pub trouble: Option<Box<Trouble>>,
+    pub times: Option<Box<Times>>,
     /// Requests whose responses with data are not all there yet.
     pub pending: PendingRequests,
+    /// Bytes of the messages that are followed and not answered yet, and the most there were.
+    pub in_flight: (u32, u32),
+    /// Payload that was seen for the first time.
+    pub goodput: u64,
+
+    /// Messages not answered yet.
+    pub open: OpenMessages,
+    /// Of SEND, WRITE and READ.
+    pub message_bytes: [u64; 3],
+    pub first_frame: u64,
+
+    // Requests touch this one, and responses with data.
+    /// send, write, read, atomic, flush.
+    pub messages: [u32; 5],
+    /// By ECN codepoint, of packets with data.
+    pub ecn: [u32; 4],
+    /// How many frames behind the first one the first data came that cannot be marked, plus one.
+    first_not_ect: u32,
+    /// One bit for each DSCP: of packets with data, of CNPs.
+    pub dscps: [u64; 2],
+    pub start: Psn,
+    /// Of the first datagram, where the flag says that there was one.
+    q_key: u32,
+
+    // Few packets touch the last.
+    pub first_time: Option<u64>,
     pub course: Course,
-    /// Of the first datagram.
-    pub q_key: Option<u32>,
 }
+
+/// A cache line has 64 bytes. With other sizes the second direction would begin inside a line.
+const _: () = assert!(size_of::<Direction>() == 7 * 64);
 
 /// Tells the newest frames of a direction apart, but for one in 32768; never 0.
 const fn fingerprint(seen: &Seen) -> u16 {
@@ -133,6 +152,14 @@ pub(super) struct Times {
     pub read_response: Option<Box<Durations>>,
 }
 
+impl Times {
+    /// Something of each cache line that answers touch.
+    #[inline]
+    pub(super) const fn fetch(&self) -> u64 {
+        self.ack_latency.fetch() ^ self.completion.fetch()
+    }
+}
+
 impl Direction {
     pub(super) fn new(key: Option<FlowKey>) -> Self {
         Self {
@@ -140,56 +167,81 @@ impl Direction {
             packets: 0,
             bytes: 0,
             payload: 0,
-            goodput: 0,
             last_time: None,
             last_frame: 0,
             rate: Rate::default(),
-            next: Psn::default(),
-            arrived: Psn::default(),
-            answered: Psn::default(),
-            due: Psn::default(),
-            first_due: Psn::default(),
+            max_idle: 0,
+            acks: 0,
+            idle_gaps: 0,
             responded: Psn::default(),
             flags: flag::MESSAGE_UNKNOWN,
             ip_id: 0,
             ip_id_steps: (0, 0),
             pcps: 0,
+            recent_at: 0,
             src_ports: SrcPorts::default(),
-            p_key: None,
+            p_key: 0,
+            recent: [0; RECENT],
+            next: Psn::default(),
+            arrived: Psn::default(),
+            answered: Psn::default(),
+            due: Psn::default(),
+            first_due: Psn::default(),
+            round: Psn::default(),
             trouble: None,
             times: None,
-            open: OpenMessages::default(),
-            in_flight: (0, 0),
-            message_bytes: [0; 3],
-            messages: [0; 5],
-            acks: 0,
-            ecn: [0; 4],
-            dscps: [0; 2],
-            max_idle: 0,
-            recent: [0; RECENT],
-            recent_at: 0,
-            round: Psn::default(),
-            start: Psn::default(),
-            first_not_ect: 0,
-            first_time: None,
-            first_frame: 0,
             pending: PendingRequests::default(),
+            in_flight: (0, 0),
+            goodput: 0,
+            open: OpenMessages::default(),
+            message_bytes: [0; 3],
+            first_frame: 0,
+            messages: [0; 5],
+            ecn: [0; 4],
+            first_not_ect: 0,
+            dscps: [0; 2],
+            start: Psn::default(),
+            q_key: 0,
+            first_time: None,
             course: Course::default(),
-            q_key: None,
         }
     }
 
-    /// Reads a field of each cache line that packets touch.
+    /// Something of each cache line that every packet touches: whoever reads it need not wait later.
     #[inline]
-    pub(super) fn fetch(&self) {
-        black_box((self.packets, self.rate, self.next));
-        black_box((self.in_flight, self.messages, self.ecn, self.max_idle, self.recent_at));
+    pub(super) fn fetch(&self) -> u64 {
+        self.packets ^ self.last_frame ^ u64::from(self.acks)
     }
 
-    /// The same of the lines that answers touch of the requests' direction.
+    /// The same of the lines that requests and their answers touch.
     #[inline]
-    pub(super) fn fetch_requests(&self) {
-        black_box((self.next, self.in_flight));
+    pub(super) fn fetch_requests(&self) -> u64 {
+        self.goodput ^ self.first_frame ^ u64::from(self.flags)
+    }
+
+    /// The same of the line that only requests touch.
+    #[inline]
+    pub(super) const fn fetch_data(&self) -> u64 {
+        let [dscps, _] = self.dscps;
+        dscps
+    }
+
+    /// The P_Key of the first packet.
+    pub(super) fn p_key(&self) -> Option<u16> {
+        self.has(flag::P_KEY_KNOWN).then_some(self.p_key)
+    }
+
+    /// The Q_Key of the first datagram.
+    pub(super) fn q_key(&self) -> Option<u32> {
+        self.has(flag::Q_KEY_KNOWN).then_some(self.q_key)
+    }
+
+    /// Keeps the Q_Key of the first datagram.
+    pub(super) const fn keep_q_key(&mut self, q_key: Option<u32>) {
+        if let Some(q_key) = q_key {
+            self.q_key = q_key;
+            self.set(flag::Q_KEY_KNOWN, true);
+        }
     }
 
     #[inline]
@@ -266,18 +318,18 @@ impl Direction {
             self.max_idle = idle;
         }
         if idle >= IDLE_GAP {
-            self.course.idle_gaps = self.course.idle_gaps.saturating_add(1);
+            self.idle_gaps = self.idle_gaps.saturating_add(1);
         }
     }
 
     #[inline]
     fn count_p_key(&mut self, seen: &Seen) {
-        let Some(p_key) = self.p_key else {
-            self.p_key = Some(seen.p_key);
-            return;
-        };
+        if !self.has(flag::P_KEY_KNOWN) {
+            self.p_key = seen.p_key;
+            self.set(flag::P_KEY_KNOWN, true);
+        }
         // The top bit is the membership of the sender, not part of the partition.
-        if (p_key ^ seen.p_key) & 0x7fff != 0 {
+        if (self.p_key ^ seen.p_key) & 0x7fff != 0 {
             let trouble = self.trouble();
             trouble.p_key_changes = trouble.p_key_changes.saturating_add(1);
             trouble.proofs.note(Event::PKeyChange, seen.frame);

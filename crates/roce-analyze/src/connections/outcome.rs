@@ -201,7 +201,6 @@ fn direction(
     is_mirrored: bool,
     end: Option<u64>,
 ) -> Box<DirectionReport> {
-    let idle_gaps = this.course.idle_gaps;
     let rates = this.take_rates().filter(|_| this.first_time.is_some());
     let (_, most_in_flight) = this.in_flight;
     let [send, write, read, atomic, flush] = this.messages.map(u64::from);
@@ -225,9 +224,9 @@ fn direction(
         message_bytes_by_kind: sizes,
         acks: u64::from(this.acks),
         ecn: EcnReport { data, ..EcnReport::default() },
-        p_key: this.p_key,
-        q_key: this.q_key,
-        idle_gaps: u64::from(idle_gaps),
+        p_key: this.p_key(),
+        q_key: this.q_key(),
+        idle_gaps: u64::from(this.idle_gaps),
         max_idle_ns: Some(this.max_idle).filter(|idle| *idle > 0),
         max_in_flight_bytes: Some(u64::from(most_in_flight)).filter(|bytes| *bytes > 0),
         udp_src_ports: this.src_ports,

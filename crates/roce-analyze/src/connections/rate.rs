@@ -1,6 +1,6 @@
 //! How much goes over the wire in how short a time, over time, and after congestion was told.
 
-use super::direction::Direction;
+use super::direction::{Direction, flag};
 use super::reaction::Reaction;
 use super::series::Series;
 use super::timing::Budget;
@@ -37,8 +37,6 @@ pub(super) struct Course {
     second_at: (u64, u64),
     /// Most bytes of frames in a second of the clock, in units of 256 bytes.
     peak_second: u32,
-    /// Silences of 10 ms and more.
-    pub idle_gaps: u32,
     series: Option<Box<Series>>,
     pub reaction: Option<Box<Reaction>>,
 }
@@ -73,7 +71,9 @@ impl Direction {
             let bytes = self.close_millisecond(done);
             let is_next = done.checked_add(1) == Some(next);
             self.rate.last = if is_next { bytes } else { 0 };
-            if let Some(reaction) = &mut self.course.reaction {
+            if self.has(flag::NOTIFIED)
+                && let Some(reaction) = &mut self.course.reaction
+            {
                 reaction.close(done, bytes.into(), next);
             }
             let second = done / MILLISECONDS_PER_SECOND;
@@ -121,6 +121,7 @@ impl Direction {
         }
         let millisecond = (self.rate.end / NANOS_PER_MILLISECOND).saturating_sub(1);
         let last = u64::from(self.rate.last);
+        self.set(flag::NOTIFIED, true);
         let reaction = &mut self.course.reaction;
         reaction.get_or_insert_with(|| Box::new(Reaction::new(millisecond, last))).notify();
     }
