@@ -258,10 +258,12 @@ fn rnr_retries_are_seen_to_run_out() {
 #[test]
 fn requests_without_answer_are_given_up() {
     let report = rxe("err_no_answer");
-    let exceeded = report.connections.iter().filter(|c| c.outcome == Outcome::RetryExceeded);
-    assert_eq!(exceeded.count() as u64, counter("err_no_answer", "rxe0", "retry_exceeded_err"));
-    let timeouts = asked(&report, |d| d.retransmissions.timeout_driven);
-    assert_eq!(timeouts, counter("err_no_answer", "rxe0", "completer_retry_err"));
+    // The capture has nothing that the other host sent: it may have been answered elsewhere.
+    let unanswered = report.connections.iter().filter(|c| c.outcome == Outcome::Unanswered);
+    assert_eq!(unanswered.count() as u64, counter("err_no_answer", "rxe0", "retry_exceeded_err"));
+    let repeated = asked(&report, |d| d.retransmissions.unknown);
+    assert_eq!(repeated, counter("err_no_answer", "rxe0", "completer_retry_err"));
+    assert_eq!(asked(&report, |d| d.retransmissions.timeout_driven), 0);
 }
 
 #[test]

@@ -176,6 +176,12 @@ impl Cm<'_> {
     }
 }
 
+/// Whether there is nothing to tell.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+pub(super) const fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 /// The numbers of the bits that are set.
 pub(super) fn bits<S: Serializer>(set: &u64, serializer: S) -> Result<S::Ok, S::Error> {
     let mut list = serializer.serialize_seq(None)?;

@@ -63,6 +63,7 @@ mod timing;
 mod totals;
 mod tracker;
 mod trouble;
+mod unheard;
 mod unreachable;
 mod upper;
 mod waiting;

@@ -21,7 +21,7 @@ use super::trouble::Trouble;
 /// local ACK timeouts.
 const PATIENCE: u64 = 1_000_000_000;
 /// How often a request is sent in vain before silence after it is taken for giving up.
-const GIVEN_UP: u32 = 3;
+pub(super) const GIVEN_UP: u32 = 3;
 /// How often a request is sent at most while nothing is heard: once, and as often again as the
 /// three bits of the retry count can say.
 const MOST_TRIES: u32 = 8;
@@ -31,16 +31,14 @@ const MOST_TRIES: u32 = 8;
 pub(super) struct CaptureEnd {
     /// In nanoseconds.
     pub time: Option<u64>,
-    /// The number of the last frame.
-    pub frame: u64,
+    /// The number of the last frame; `None` while the capture goes on.
+    pub frame: Option<u64>,
 }
 
 /// What is told of a connection.
 pub(super) fn report(mut conn: Conn, end: CaptureEnd) -> Connection {
     let outcome = outcome(&conn, end);
-    if matches!(outcome, Outcome::RetryExceeded | Outcome::Stalled) {
-        conn.dirs.iter_mut().for_each(take_back_losses);
-    }
+    conn.dirs.iter_mut().for_each(take_back_losses);
     let Conn { id, mut dirs, service, pmtu, pairing, fatal, cm, first_seen, .. } = conn;
     let is_mirrored = is_mirrored(&dirs);
     settle_both(&mut dirs, service == Service::Uc, is_mirrored);
@@ -110,7 +108,9 @@ fn outcome(conn: &Conn, end: CaptureEnd) -> Outcome {
     let [there, back] = &conn.dirs;
     if let Some(cm) = &conn.cm {
         if conn.packets() == 0 && !cm.is_answered() {
-            return Outcome::Unanswered;
+            let waits = cm.last_time.zip(end.time).map(|(last, end)| end.saturating_sub(last));
+            let is_early = end.frame.is_none() && waits.is_none_or(|waits| waits < PATIENCE);
+            return if is_early { Outcome::Unknown } else { Outcome::Unanswered };
         }
         if cm.rejected.is_some() || cm.sidr_status.is_some() {
             return Outcome::Rejected;
@@ -145,14 +145,16 @@ fn given_up(this: &Direction, conn: &Conn, end: CaptureEnd) -> Option<Outcome> {
         return Some(Outcome::Stalled);
     }
     let silence = end.time?.saturating_sub(this.last_time?);
-    // The waits between tries are alike: twice the longest silence so far is one too many. When
-    // the capture ends with the last try nothing came after it, as far as there is a record.
-    let is_silent = silence > this.max_idle.saturating_mul(2).max(1);
-    let is_last = conn.dirs.iter().any(|dir| dir.last_frame == end.frame);
-    Some(if is_silent || is_last { Outcome::RetryExceeded } else { Outcome::Stalled })
+    // The waits between tries are alike: twice the longest silence so far is one too many.
+    if silence > this.max_idle.saturating_mul(2).max(1) {
+        return Some(Outcome::RetryExceeded);
+    }
+    // Until then it may still be at it. When the capture ends with the last try, nothing tells.
+    let is_last = conn.dirs.iter().any(|dir| Some(dir.last_frame) == end.frame);
+    is_last.then_some(Outcome::Stalled)
 }
 
-/// A peer that never answers again may have had all of the requests or none: neither that they were
+/// A peer that does not answer any more may have had all of the requests or none: neither that they were
 /// lost nor that they came twice is proven.
 fn take_back_losses(this: &mut Direction) {
     if let Some(trouble) = &mut this.trouble
@@ -188,7 +190,10 @@ pub(super) fn compare(connections: &mut [Connection]) {
         .filter_map(tries)
         .take(1024)
         .collect();
-    for connection in connections.iter_mut().filter(|c| c.outcome == Outcome::Stalled) {
+    let is_at_it = |c: &&mut Connection| {
+        matches!(c.outcome, Outcome::Open | Outcome::Stalled | Outcome::Unknown)
+    };
+    for connection in connections.iter_mut().filter(is_at_it) {
         if tries(connection).is_some_and(|known| given_up.contains(&known)) {
             connection.outcome = Outcome::RetryExceeded;
         }
@@ -305,6 +310,7 @@ fn add_trouble(report: &mut DirectionReport, trouble: Trouble, is_mirrored: bool
         gap_driven: u64::from(trouble.rounds_gap),
         rnr_driven: u64::from(trouble.rounds_rnr),
         timeout_driven: u64::from(trouble.rounds_timeout),
+        unknown: 0,
         go_back_n: u64::from(trouble.go_back_n),
         selective: u64::from(trouble.selective),
     }

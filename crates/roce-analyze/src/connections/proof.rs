@@ -28,6 +28,8 @@ pub enum Event {
     RetransmittedOnRnr,
     /// A retransmission that nothing asked for.
     RetransmittedOnTimeout,
+    /// A retransmission whose cause does not show, as no answers were captured.
+    Retransmitted,
     /// A packet behind one that was sent later.
     OutOfOrder,
     /// A NAK of a packet that arrived nevertheless, behind later ones.
@@ -79,12 +81,18 @@ impl Event {
     /// How many there are.
     const COUNT: usize = Self::Cnp as usize + 1;
 
+    /// Whether it is about a packet that went the way of the direction, and not about the frame.
+    #[must_use]
+    pub const fn is_loss(self) -> bool {
+        matches!(self, Self::LostBeforeCapture | Self::LostAfterCapture | Self::LostOrLate)
+    }
+
     /// In words, what the packet itself does not say; `None` where it does.
     #[must_use]
     pub const fn text(self) -> Option<&'static str> {
         Some(match self {
-            Self::LostBeforeCapture => "was lost before the capture point",
-            Self::LostAfterCapture => "lost after the capture point",
+            Self::LostBeforeCapture => "proves a loss before the capture point",
+            Self::LostAfterCapture => "proves a loss behind the capture point",
             Self::NotCaptured => "acknowledges what was not captured",
             Self::LostEither => "a request or its response was lost",
             Self::PassedOver => "something before it is missing",
@@ -93,9 +101,10 @@ impl Event {
             Self::RetransmittedOnGap => "sent again: gap in responses",
             Self::RetransmittedOnRnr => "sent again: RNR",
             Self::RetransmittedOnTimeout => "sent again: timeout",
+            Self::Retransmitted => "sent again",
             Self::OutOfOrder => "out of order",
-            Self::ReorderedAfterCapture => "reordered after the capture point",
-            Self::LostOrLate => "was lost or late",
+            Self::ReorderedAfterCapture => "asks for what came late behind the capture point",
+            Self::LostOrLate => "asks for, or is, what was lost or late",
             Self::DuplicateFrame => "captured twice",
             Self::DuplicateAck => "acknowledged before",
             Self::Ghost => "nothing to do with this connection",

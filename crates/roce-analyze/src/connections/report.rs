@@ -87,7 +87,8 @@ pub enum Outcome {
     Closed,
     /// The request for it was refused.
     Rejected,
-    /// The request for it was not answered.
+    /// The request for it was not answered; or a request was repeated, and no answers of the other
+    /// host were captured at all.
     Unanswered,
     /// The requester repeated itself until it gave up.
     RetryExceeded,

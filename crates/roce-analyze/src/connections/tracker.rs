@@ -11,7 +11,7 @@ use super::copies::Copies;
 use super::follow::GROUP;
 use super::key::FlowKey;
 use super::merge;
-use super::outcome;
+use super::outcome::{self, CaptureEnd};
 use super::pairing::Unpaired;
 use super::proof::{Proofs, Room};
 use super::report::{Connection, Evicted, Report};
@@ -20,6 +20,7 @@ use super::sighting::Sighting;
 use super::table::Table;
 use super::timing::Budget;
 use super::totals::Totals;
+use super::unheard;
 use super::unreachable;
 
 /// Most series over time. One takes up to 10 kB.
@@ -232,9 +233,8 @@ impl Tracker {
     }
 
     /// Where the capture is now.
-    fn end(&self) -> outcome::CaptureEnd {
-        let time = self.totals.times.map(|(_, last)| last);
-        outcome::CaptureEnd { time, frame: self.totals.last_frame }
+    fn end(&self) -> CaptureEnd {
+        CaptureEnd { time: self.totals.times.map(|(_, last)| last), frame: None }
     }
 
     /// Whatever is about to be added, there is room for it.
@@ -290,8 +290,23 @@ impl Tracker {
     #[must_use]
     pub fn finish(mut self) -> Report {
         self.follow_waiting();
+        let end = CaptureEnd { frame: Some(self.totals.last_frame), ..self.end() };
+        self.conclude(end)
+    }
+
+    /// What was found so far, `silence` nanoseconds after the newest frame: the capture goes on, and
+    /// what has no answer yet may have one soon.
+    #[must_use]
+    pub fn so_far(&self, silence: u64) -> Report {
+        let mut this = self.clone();
+        this.follow_waiting();
+        let end = this.end();
+        let time = end.time.map(|last| last.saturating_add(silence));
+        this.conclude(CaptureEnd { time, ..end })
+    }
+
+    fn conclude(mut self, end: CaptureEnd) -> Report {
         self.totals.flow_control.end(self.totals.times);
-        let end = self.end();
         let mut connections: Vec<Connection> = self.finished.into();
         // What takes room in a report is in boxes: they go where the connections were.
         connections.reserve_exact(self.table.len());
@@ -304,6 +319,7 @@ impl Tracker {
             connection.id = id;
         }
         outcome::compare(&mut connections);
+        unheard::settle(&mut connections);
         if self.totals.frames > 1 && end_is_beginning(&self.totals) {
             connections.iter_mut().for_each(Connection::forget_durations);
         }

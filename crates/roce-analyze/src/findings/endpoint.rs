@@ -15,7 +15,9 @@ pub(super) fn judge(
 ) {
     for connection in &report.connections {
         fatal(connection, found);
-        given_up(connection, found);
+        if !strangers.include(connection) {
+            given_up(connection, found);
+        }
         not_ready(connection, policy, found);
         protocol(connection, found);
         partitions(connection, found);
@@ -42,9 +44,15 @@ fn given_up(connection: &Connection, found: &mut Collector) {
     let id = match connection.outcome {
         Outcome::RetryExceeded => "retry-exceeded",
         Outcome::Stalled => "stalled",
+        Outcome::Unanswered if connection.packets() > 0 => "no-answer",
         _ => return,
     };
-    let events = [Event::RetransmittedOnTimeout, Event::RetransmittedOnRnr, Event::RnrNak];
+    let events = [
+        Event::RetransmittedOnTimeout,
+        Event::RetransmittedOnRnr,
+        Event::Retransmitted,
+        Event::RnrNak,
+    ];
     let frames = connection
         .directions()
         .into_iter()
@@ -54,6 +62,10 @@ fn given_up(connection: &Connection, found: &mut Collector) {
         for direction in connection.directions() {
             if let Some(tries) = direction.unanswered_tries {
                 finding.sum("tries", u64::from(tries));
+                if id == "no-answer" {
+                    finding.sum("packets", direction.packets);
+                    continue;
+                }
                 finding.say("cause", if direction.is_rnr_pending { "RNR" } else { "no answer" });
             }
         }
@@ -142,8 +154,9 @@ const ONE_WAY: u64 = 8;
 fn one_way(report: &Report, strangers: &Strangers, found: &mut Collector) {
     for connection in &report.connections {
         let is_reliable = matches!(connection.service, Service::Rc | Service::Xrc);
-        // Who gave up had no answer, and who talks to a stranger has none: that is said already.
-        let is_told = connection.outcome == Outcome::RetryExceeded || strangers.include(connection);
+        // Who repeats a request in vain, and who talks to a stranger, has no answer: that is said.
+        let is_told = matches!(connection.outcome, Outcome::RetryExceeded | Outcome::Unanswered)
+            || strangers.include(connection);
         if !is_reliable || is_told || connection.is_two_way() || connection.packets() < ONE_WAY {
             continue;
         }
@@ -151,6 +164,7 @@ fn one_way(report: &Report, strangers: &Strangers, found: &mut Collector) {
             let frames = [connection.first_frame, connection.last_frame];
             if let Some(finding) = found.add("one-way", way, 1, frames) {
                 finding.sum("packets", direction.packets);
+                finding.sum("retransmitted_packets", direction.retransmitted_packets);
             }
         }
     }

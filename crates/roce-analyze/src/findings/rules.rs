@@ -216,6 +216,14 @@ pub const RULES: &[Rule] = &[
         advice: "Set both to the same version: roce-sniff mode DEVICE --set v1 (or v2) on both; programs without RDMA_CM choose it by the index of the GID: show_gids, then NCCL_IB_GID_INDEX, or -x of perftest.",
     },
     Rule {
+        id: "no-answer",
+        severity: Warning,
+        title: "a request was sent again and again, and no answer was captured",
+        when: "a requester repeats itself, and nothing of the other host is in the capture",
+        meaning: "Either the other end does not answer, and the requester gives up (IBV_WC_RETRY_EXC_ERR), or its answers go around the capture point.",
+        advice: "Ask the other end itself: roce-sniff probe HOST; capture both directions on the requester's host: roce-sniff IFACE.",
+    },
+    Rule {
         id: "one-way",
         severity: Warning,
         title: "only one direction of connections was captured",
@@ -371,7 +379,7 @@ pub const RULES: &[Rule] = &[
         id: "stalled",
         severity: Warning,
         title: "requests wait for an answer",
-        when: "a request that calls for an answer has none for more than a second, up to the end of the capture",
+        when: "a request that calls for an answer has none for more than a second up to the end of the capture, or the capture ends when it is sent for the third time or more",
         meaning: "The connection hangs, or its answers are not captured.",
         advice: "Check the other end: rdma resource show qp; check that both directions are captured.",
     },

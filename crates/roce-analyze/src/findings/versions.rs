@@ -110,7 +110,8 @@ fn mixed(report: &Report, strangers: &Strangers, found: &mut Collector) {
     let mut pairs: HashMap<(Addr, Addr), ByVersion<'_>> = HashMap::new();
     let mut hosts: HashMap<Addr, ByVersion<'_>> = HashMap::new();
     // A v2 request to a v1 host has its own finding.
-    let answered = report.connections.iter().filter(|c| c.outcome != Outcome::Unanswered);
+    let is_request = |c: &Connection| c.outcome == Outcome::Unanswered && c.packets() == 0;
+    let answered = report.connections.iter().filter(|c| !is_request(c));
     for connection in answered.filter(|c| !strangers.include(c)) {
         let (a, b) = (connection.a.addr, connection.b.addr);
         note(pairs.entry((a.min(b), a.max(b))).or_default(), connection);

@@ -1,13 +1,16 @@
 //! From what was recorded to the truth.
 
 use core::net::IpAddr;
+use std::collections::HashSet;
 
 use super::Craft;
 use super::connection::Connection;
 use super::group::Stage;
 use crate::plan::{Carrier, CmAnswer, Dir, Service};
 use crate::scenario::has_udp;
-use crate::truth::{self, Detail, Direction, End, FlowControlCount, Rejected, Truth};
+use crate::truth::{
+    self, Detail, Direction, End, FlowControlCount, Rejected, Retransmissions, Truth,
+};
 
 impl Craft {
     /// The truth about the frames so far.
@@ -77,7 +80,38 @@ fn number<'c>(
         }
         connections.push(describe(connection, id));
     }
+    unheard(&mut connections);
     (connections, ids)
+}
+
+/// Where the capture has nothing that the other host sent, it does not tell why anything was sent
+/// again.
+fn unheard(connections: &mut [truth::Connection]) {
+    if connections.iter().all(|c| c.a_to_b.packets > 0 && c.b_to_a.packets > 0) {
+        return;
+    }
+    let mut heard = HashSet::new();
+    for c in connections.iter() {
+        let ways = [(&c.a, &c.b, &c.a_to_b), (&c.b, &c.a, &c.b_to_a)];
+        let sent = ways.into_iter().filter(|(.., way)| way.packets > 0 || c.cm.is_some());
+        heard.extend(sent.map(|(from, to, _)| (from.addr.clone(), to.addr.clone())));
+    }
+    for c in connections.iter_mut().filter(|c| matches!(c.service, "RC" | "XRC")) {
+        let ways = [(&c.b, &c.a, &mut c.a_to_b), (&c.a, &c.b, &mut c.b_to_a)];
+        for (from, to, asked) in ways {
+            if heard.contains(&(from.addr.clone(), to.addr.clone())) || asked.packets == 0 {
+                continue;
+            }
+            let Retransmissions { nak_driven, timeout_driven, rnr_driven, gap_driven, .. } =
+                asked.retransmissions;
+            let unknown = [nak_driven, timeout_driven, rnr_driven, gap_driven];
+            let unknown = unknown.into_iter().fold(0, u64::saturating_add);
+            asked.retransmissions = Retransmissions { unknown, ..Retransmissions::default() };
+            if c.outcome == "retry_exceeded" {
+                c.outcome = "unanswered";
+            }
+        }
+    }
 }
 
 fn describe(connection: &Connection, id: u64) -> truth::Connection {

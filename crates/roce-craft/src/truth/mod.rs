@@ -141,7 +141,8 @@ pub struct Connection {
     pub first_ns: u64,
     /// The same for its last frame.
     pub last_ns: u64,
-    /// `open`, `closed`, `rejected`, `unanswered`, `retry_exceeded`, `stalled`.
+    /// `open`, `closed`, `rejected`, `unanswered`, `retry_exceeded`, `stalled`. Where a request was
+    /// repeated and the capture has nothing that the other host sent, `unanswered`.
     pub outcome: &'static str,
     /// The exchange of connection management, when any of it is in the capture.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -204,6 +205,14 @@ pub struct Retransmissions {
     pub rnr_driven: u64,
     /// A gap in the responses.
     pub gap_driven: u64,
+    /// The capture does not tell: it has nothing that the other host sent.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unknown: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// NAKs by code.

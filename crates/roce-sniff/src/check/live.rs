@@ -18,6 +18,8 @@ use crate::source::Source;
 
 /// The least time between two looks; looks never take more than a tenth of the time.
 const LOOK: Duration = Duration::from_secs(1);
+/// How many looks there are after the last frame: what has no answer by then has none.
+const LOOKS: u32 = 10;
 
 /// Watches until the user ends it; what is new is printed at once, everything at the end.
 pub(super) fn check(
@@ -34,7 +36,9 @@ pub(super) fn check(
         tracker: Tracker::new(config),
         told: HashSet::new(),
         next_look: Instant::now(),
+        newest: Instant::now(),
         is_changed: false,
+        looks: 0,
     };
     let trace = drive(source, source_args, args.output.quiet, &mut watch)?;
     Ok((watch.tracker.finish(), trace))
@@ -49,7 +53,11 @@ struct Watch<'w> {
     /// The findings that were printed, by rule and subject.
     told: HashSet<(&'static str, String)>,
     next_look: Instant,
+    /// When a frame came last, about.
+    newest: Instant,
     is_changed: bool,
+    /// How many looks are due: silence may be a finding, too.
+    looks: u32,
 }
 
 impl Sink for Watch<'_> {
@@ -63,12 +71,16 @@ impl Sink for Watch<'_> {
 
     fn tick(&mut self, _: &mut dyn FnMut() -> Option<Stats>) -> Result<()> {
         let now = Instant::now();
+        if std::mem::take(&mut self.is_changed) {
+            (self.newest, self.looks) = (now, LOOKS);
+        }
         let shows = !self.args.output.quiet && self.args.output.format == Format::Text;
-        if !shows || !self.is_changed || now < self.next_look {
+        if !shows || self.looks == 0 || now < self.next_look {
             return Ok(());
         }
-        self.is_changed = false;
-        let report = self.tracker.clone().finish();
+        self.looks = self.looks.saturating_sub(1);
+        let silence = now.duration_since(self.newest).as_nanos();
+        let report = self.tracker.so_far(u64::try_from(silence).unwrap_or(u64::MAX));
         let findings = findings::evaluate(&report, self.policy);
         let mut out = printer::open(self.args.output.color);
         for finding in &findings {

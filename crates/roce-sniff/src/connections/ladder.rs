@@ -66,12 +66,15 @@ fn lane(width: usize) -> usize {
 }
 
 /// What the engine says of single frames.
-fn why(connection: &Connection) -> BTreeMap<u64, Vec<&'static str>> {
-    let mut why: BTreeMap<u64, Vec<&'static str>> = BTreeMap::new();
-    let proofs = connection.directions().into_iter().flat_map(|way: &DirectionReport| &way.proofs);
-    for proof in proofs {
+fn why(connection: &Connection) -> BTreeMap<u64, Vec<String>> {
+    let mut why: BTreeMap<u64, Vec<String>> = BTreeMap::new();
+    let ways = connection.directions().into_iter().zip([", A → B", ", B → A"]);
+    let proofs = ways
+        .flat_map(|(way, name): (&DirectionReport, _)| way.proofs.iter().map(move |p| (p, name)));
+    for (proof, way) in proofs {
         if let Some(text) = proof.event.text() {
-            why.entry(proof.frame).or_default().push(text);
+            let way = if proof.event.is_loss() { way } else { "" };
+            why.entry(proof.frame).or_default().push(format!("{text}{way}"));
         }
     }
     why
@@ -79,7 +82,7 @@ fn why(connection: &Connection) -> BTreeMap<u64, Vec<&'static str>> {
 
 struct Ladder<'l> {
     connection: &'l Connection,
-    why: BTreeMap<u64, Vec<&'static str>>,
+    why: BTreeMap<u64, Vec<String>>,
     out: printer::Out,
     width: usize,
     /// Whether it is drawn, or the frames are only written to a file.
@@ -163,7 +166,7 @@ impl Ladder<'_> {
             notes.push((BAD, "ICRC wrong"));
         }
         let why = self.why.get(&captured.number).into_iter().flatten();
-        notes.extend(why.map(|why| (WARN, *why)));
+        notes.extend(why.map(|why| (WARN, why.as_str())));
         let (indent, width) = (MARGIN.saturating_add(2), self.width);
         let mut line = Line { out: &mut self.out, column, indent, width };
         let mut between = " ";

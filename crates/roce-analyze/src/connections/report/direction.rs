@@ -55,6 +55,9 @@ pub struct Retransmissions {
     pub rnr_driven: u64,
     /// Nothing: the requester waited in vain.
     pub timeout_driven: u64,
+    /// What it was does not show: no answers were captured, not of any connection of the two hosts.
+    #[serde(skip_serializing_if = "json::is_zero")]
+    pub unknown: u64,
     /// How many of them sent everything again up to the newest packet.
     pub go_back_n: u64,
     /// How many sent less.
@@ -67,6 +70,7 @@ impl Counts for Retransmissions {
         gap_driven: 0,
         rnr_driven: 0,
         timeout_driven: 0,
+        unknown: 0,
         go_back_n: 0,
         selective: 0,
     };
