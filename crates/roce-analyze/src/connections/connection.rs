@@ -188,6 +188,8 @@ impl Direction {
                 self.start = seen.psn;
                 self.keep_q_key(seen.q_key);
                 self.set(flag::START_KNOWN, true);
+            } else if seen.q_key != self.q_key() {
+                self.note_q_key(seen);
             }
             self.goodput = self.goodput.saturating_add(u64::from(seen.payload));
             let [bytes, ..] = &mut self.message_bytes;

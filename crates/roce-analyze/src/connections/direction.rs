@@ -19,6 +19,10 @@ const RECENT: usize = 16;
 /// counter among flows, and leaps when it was idle.
 const NEAR: u16 = 2048;
 
+/// How far ahead of the newest request the PSN of one may be that is next, where others before it
+/// are missing too.
+const AHEAD: i32 = 64;
+
 /// Bits of [`Direction::flags`].
 pub(super) mod flag {
     /// A request was seen.
@@ -333,7 +337,27 @@ impl Direction {
             let trouble = self.trouble();
             trouble.p_key_changes = trouble.p_key_changes.saturating_add(1);
             trouble.proofs.note(Event::PKeyChange, seen.frame);
+            trouble.other_keys.get_or_insert_default().add_p_key(seen.p_key);
         }
+    }
+
+    /// A datagram has another Q_Key than the first one.
+    #[cold]
+    pub(super) fn note_q_key(&mut self, seen: &Seen) {
+        let Some(q_key) = seen.q_key else { return };
+        let trouble = self.trouble();
+        trouble.proofs.note(Event::QKeyChange, seen.frame);
+        trouble.other_keys.get_or_insert_default().add_q_key(q_key);
+    }
+
+    /// Whether a request with that PSN is missing, or is the next one.
+    pub(super) fn misses(&mut self, psn: Psn) -> bool {
+        let is_next = (0..AHEAD).contains(&psn.distance_from(self.next));
+        if !self.has(flag::STARTED) || !is_next {
+            return false;
+        }
+        let last = &mut self.trouble().thrown_away;
+        last.replace(psn) != Some(psn)
     }
 
     #[inline]

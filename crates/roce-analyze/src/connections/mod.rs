@@ -58,6 +58,7 @@ mod seen;
 mod series;
 mod sighting;
 mod src_ports;
+mod strange;
 mod table;
 mod timing;
 mod totals;
@@ -76,10 +77,12 @@ pub use pauses::{FlowControl, PauseSender, PausedTime, Pauses};
 pub use proof::{MANY_PROOFS_PER_EVENT, MAX_PROOFS_PER_EVENT};
 pub use report::{
     CnpReaction, Connection, Counts, DirectionReport, EcnReport, End, Event, Evicted, Exchange,
-    LearnedFrom, Loss, LostOrLate, MessageBytes, Messages, Milliseconds, Naks, Outcome, OverTime,
-    Owner, Percentiles, Proof, Rare, Rejection, Report, Retransmissions, SrcPorts, Totals,
+    LearnedFrom, Loss, LostOrLate, MessageBytes, Messages, Milliseconds, Naks, OtherKeys, Outcome,
+    OverTime, Owner, Percentiles, Proof, Rare, Rejection, Report, Retransmissions, SrcPorts,
+    Totals,
 };
 pub use sighting::{Sight, Sighting};
+pub use strange::{Oddity, Strange};
 pub use tracker::Tracker;
 pub use upper::Upper;
 pub use wire::{WireRate, WireRates};

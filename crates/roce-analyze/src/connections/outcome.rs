@@ -333,9 +333,10 @@ fn add_trouble(report: &mut DirectionReport, trouble: Trouble, is_mirrored: bool
     report.cnp_delay_ns = told(&trouble.cnp_delay);
     report.icrc_bad = u64::from(trouble.icrc_bad);
     report.ghost_packets = u64::from(trouble.ghosts);
-    report.opcode_sequence_errors = u64::from(trouble.sequence_errors);
-    report.length_errors = u64::from(trouble.length_errors);
-    report.p_key_changes = u64::from(trouble.p_key_changes);
+    report.opcode_sequence_errors = trouble.sequence_errors;
+    report.length_errors = trouble.length_errors;
+    report.p_key_changes = trouble.p_key_changes;
+    report.other_keys = trouble.other_keys;
     report.unanswered_tries = trouble.tries.map(|(_, tries)| tries);
     report.is_rnr_pending = trouble.rnr.is_some();
     report.proofs = Proofs::into_list(trouble.proofs);

@@ -62,6 +62,8 @@ pub enum Event {
     Length,
     /// Another partition than the connection began with.
     PKeyChange,
+    /// Another Q_Key than the first datagram to the queue pair has.
+    QKeyChange,
     /// Congestion experienced.
     Ce,
     /// Congestion notification.
@@ -111,6 +113,7 @@ impl Event {
             Self::OpcodeSequence => "cannot follow the packet before",
             Self::Length => "impossible length",
             Self::PKeyChange => "another partition",
+            Self::QKeyChange => "another Q_Key",
             _ => return None,
         })
     }

@@ -14,7 +14,8 @@ pub use super::timing::Percentiles;
 pub use super::totals::Totals;
 use super::wire::WireRates;
 pub use direction::{
-    DirectionReport, EcnReport, Loss, LostOrLate, MessageBytes, Messages, Naks, Retransmissions,
+    DirectionReport, EcnReport, Loss, LostOrLate, MessageBytes, Messages, Naks, OtherKeys,
+    Retransmissions,
 };
 pub use rare::{Counts, Rare};
 

@@ -7,6 +7,7 @@ use super::config::Config;
 use super::pauses::FlowControl;
 use super::proof::MANY_PROOFS_PER_EVENT;
 use super::seen::Seen;
+use super::strange::Strange;
 
 /// Where every frame went. The counts of packets add up to `frames`.
 #[derive(Clone, Debug, Default)]
@@ -50,16 +51,10 @@ pub struct Totals {
     pub largest_frame: u64,
     /// Flow control by the ports that sent it.
     pub flow_control: FlowControl,
-    /// Frames with a reserved opcode, the first ten: stacks have crashed on such.
-    pub reserved_opcode_frames: Vec<u64>,
-    /// How many of those there were.
-    pub reserved_opcodes: u64,
+    /// Packets that no receiver takes, up to 64 kinds.
+    pub strange: Vec<Strange>,
     /// Hosts whose packets have a bad ICRC, up to 64.
     pub bad_icrc: Vec<BadIcrc>,
-    /// Frames to queue pair 1 with another Q_Key than the well-known one, the first ten.
-    pub wrong_gsi_q_key: Vec<u64>,
-    /// How many of those there were.
-    pub wrong_gsi_q_keys: u64,
     /// ICMP errors that say that port 4791 is unreachable: the host that says so, and the frame.
     pub unreachable: Vec<(Addr, u64)>,
     pub(super) frame_lists: FrameLists,

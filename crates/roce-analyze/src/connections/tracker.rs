@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use roce_wire::{Content, Frame, IcrcFault, IcrcState, Net, Packet, Qpn, Reject, Service};
+use roce_wire::{Content, Frame, IcrcFault, IcrcState, Net, Packet, Qpn, Service};
 
 use super::cm_track::CmTable;
 use super::config::Config;
@@ -17,6 +17,7 @@ use super::proof::{Proofs, Room};
 use super::report::{Connection, Evicted, Report};
 use super::seen::Seen;
 use super::sighting::Sighting;
+use super::strange::{Oddity, Sight};
 use super::table::Table;
 use super::timing::Budget;
 use super::totals::Totals;
@@ -122,7 +123,7 @@ impl Tracker {
                 totals.pause = totals.pause.saturating_add(1);
                 totals.flow_control.pause(pause, frame, number, time_ns);
             }
-            Content::Rejected(_) => totals.not_roce = totals.not_roce.saturating_add(1),
+            Content::Rejected(reject) => self.rejected_early(frame, number, *reject),
             Content::Other(_) => {
                 totals.other = totals.other.saturating_add(1);
                 self.other(frame, number);
@@ -139,12 +140,7 @@ impl Tracker {
         icrc: IcrcState,
     ) -> bool {
         if let Some(reject) = frame.rejection() {
-            self.totals.not_roce = self.totals.not_roce.saturating_add(1);
-            if reject == Reject::UnknownOpcode && packet.bth.tver() == 0 {
-                self.totals.reserved_opcodes = self.totals.reserved_opcodes.saturating_add(1);
-                let totals = &mut self.totals;
-                totals.frame_lists.add(&mut totals.reserved_opcode_frames, number);
-            }
+            self.rejected(frame, (net, packet), number, reject);
             return false;
         }
         count_carrier(&mut self.totals, net.carrier());
@@ -206,9 +202,14 @@ impl Tracker {
         }
         let is_gsi = packet.bth.dest_qp() == Qpn::GSI;
         if is_gsi && seen.q_key.is_some_and(|q_key| q_key != roce_wire::QKey::GSI.get()) {
-            let totals = &mut self.totals;
-            totals.wrong_gsi_q_keys = totals.wrong_gsi_q_keys.saturating_add(1);
-            totals.frame_lists.add(&mut totals.wrong_gsi_q_key, seen.frame);
+            let sight = Sight {
+                ends: Some((key.src(), key.dst())),
+                frame: seen.frame,
+                dest_qp: Some(key.dest_qp()),
+                value: seen.q_key,
+                is_missed: false,
+            };
+            self.totals.note_strange(Oddity::GsiQKey, &sight);
         }
         self.connection_manager(packet, key, seen);
     }

@@ -8,6 +8,7 @@ use super::copies::Lag;
 use super::hindsight::{AskedLoss, Lost};
 use super::holes::{Hole, Holes};
 use super::proof::{Event, Proofs};
+use super::report::OtherKeys;
 use super::seen::Seen;
 use super::timing::Durations;
 
@@ -170,6 +171,10 @@ pub(super) struct Trouble {
     pub sequence_errors: u32,
     pub length_errors: u32,
     pub p_key_changes: u32,
+    /// The P_Keys and Q_Keys that were no longer the first one.
+    pub other_keys: Option<Box<OtherKeys>>,
+    /// The PSN of the last packet that no receiver takes and that was missed.
+    pub thrown_away: Option<Psn>,
     pub icrc_bad: u32,
     pub cnps: u32,
     pub ecn_ce_acks: u32,

@@ -1,11 +1,11 @@
 //! The capture itself, and packets that belong to no connection.
 
-use roce_wire::IcrcFault;
+use roce_wire::{IcrcFault, Reject};
 
-use super::collect::Collector;
+use super::collect::{Collector, way};
 use super::policy::CaptureFacts;
 use super::rewritten;
-use crate::connections::Report;
+use crate::connections::{Oddity, Report, Strange};
 
 pub(super) fn judge(report: &Report, facts: &CaptureFacts, found: &mut Collector) {
     let totals = &report.totals;
@@ -36,9 +36,8 @@ pub(super) fn judge(report: &Report, facts: &CaptureFacts, found: &mut Collector
             }
         }
     }
-    if totals.reserved_opcodes > 0 {
-        let frames = totals.reserved_opcode_frames.iter().copied();
-        found.add("reserved-opcode", "capture", totals.reserved_opcodes, frames);
+    for strange in &totals.strange {
+        odd(strange, found);
     }
     if totals.cut_frames > 0
         && let Some(finding) = found.add(
@@ -57,5 +56,31 @@ pub(super) fn judge(report: &Report, facts: &CaptureFacts, found: &mut Collector
         && let Some(finding) = found.add("capture-damaged", "capture", 1, [])
     {
         finding.say("damage", damage.clone());
+    }
+}
+
+fn odd(strange: &Strange, found: &mut Collector) {
+    let id = match strange.oddity {
+        Oddity::Rejected(Reject::UnknownOpcode) if strange.missed == 0 => "reserved-opcode",
+        Oddity::Rejected(_) => "malformed-packet",
+        Oddity::GsiQKey => "q-key-mismatch",
+    };
+    let subject = strange.ends.map_or_else(|| "others".to_owned(), |(src, dst)| way(src, dst));
+    let frames = strange.frames.iter().copied();
+    let Some(finding) = found.add(id, subject, strange.count, frames) else { return };
+    for qp in &strange.dest_qps {
+        finding.list("dest_qps", format!("{qp:#x}"));
+    }
+    match strange.oddity {
+        Oddity::Rejected(reject) => {
+            finding.list("reasons", format!("{reject}: {}", strange.count));
+            for opcode in &strange.values {
+                finding.list("opcodes", format!("{opcode:#04x}"));
+            }
+        }
+        _ => strange.values.iter().for_each(|key| finding.list("q_keys", format!("{key:#010x}"))),
+    }
+    if strange.missed > 0 {
+        finding.sum("missing_for_that", strange.missed);
     }
 }

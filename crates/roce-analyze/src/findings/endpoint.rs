@@ -22,15 +22,9 @@ pub(super) fn judge(
         protocol(connection, found);
         partitions(connection, found);
         q_key(connection, found);
+        q_key_changes(connection, found);
     }
     one_way(report, strangers, found);
-    let q_keys = &report.totals.wrong_gsi_q_key;
-    if let Some(first) = q_keys.first() {
-        let count = report.totals.wrong_gsi_q_keys;
-        if let Some(finding) = found.add("q-key-mismatch", "capture", count, q_keys.clone()) {
-            finding.sum("first_frame", *first);
-        }
-    }
 }
 
 fn fatal(connection: &Connection, found: &mut Collector) {
@@ -102,12 +96,12 @@ fn not_ready(connection: &Connection, policy: &Policy, found: &mut Collector) {
 
 fn protocol(connection: &Connection, found: &mut Collector) {
     for (way, direction) in ways(connection) {
-        let sequence = direction.opcode_sequence_errors;
+        let sequence = u64::from(direction.opcode_sequence_errors);
         if sequence > 0 {
             let frames = direction.frames(Event::OpcodeSequence);
             found.add("opcode-sequence", way.clone(), sequence, frames);
         }
-        let length = direction.length_errors;
+        let length = u64::from(direction.length_errors);
         if length > 0
             && let Some(finding) =
                 found.add("length-error", way, length, direction.frames(Event::Length))
@@ -121,7 +115,7 @@ fn protocol(connection: &Connection, found: &mut Collector) {
 fn partitions(connection: &Connection, found: &mut Collector) {
     let [a, b] = connection.directions();
     let partition = |direction: &DirectionReport| direction.p_key.map(|key| key & 0x7fff);
-    let changes = a.p_key_changes.saturating_add(b.p_key_changes);
+    let changes = u64::from(a.p_key_changes).saturating_add(u64::from(b.p_key_changes));
     let differ = partition(a).zip(partition(b)).is_some_and(|(a, b)| a != b);
     if changes == 0 && !differ {
         return;
@@ -129,8 +123,11 @@ fn partitions(connection: &Connection, found: &mut Collector) {
     let frames = a.frames(Event::PKeyChange).chain(b.frames(Event::PKeyChange));
     let frames: Vec<u64> = frames.chain([connection.first_frame]).collect();
     if let Some(finding) = found.add("p-key-mismatch", name(connection), changes.max(1), frames) {
-        for key in [a.p_key, b.p_key].into_iter().flatten() {
-            finding.list("p_keys", format!("{key:#06x}"));
+        for direction in [a, b] {
+            let others = direction.other_keys.iter().flat_map(|keys| keys.p_keys.iter().copied());
+            for key in direction.p_key.into_iter().chain(others) {
+                finding.list("p_keys", format!("{key:#06x}"));
+            }
         }
     }
 }
@@ -145,6 +142,25 @@ fn q_key(connection: &Connection, found: &mut Collector) {
     {
         finding.say("told", format!("{told:#010x}"));
         finding.say("sent", format!("{sent:#010x}"));
+    }
+}
+
+/// Whether datagrams of one queue pair to another have more than one Q_Key: the receiver has one.
+fn q_key_changes(connection: &Connection, found: &mut Collector) {
+    for direction in connection.directions() {
+        let Some(others) = direction.other_keys.as_ref().filter(|keys| keys.q_key_changes > 0)
+        else {
+            continue;
+        };
+        let frames = direction.frames(Event::QKeyChange);
+        if let Some(finding) =
+            found.add("q-key-mismatch", name(connection), others.q_key_changes, frames)
+        {
+            for key in direction.q_key.iter().chain(&others.q_keys) {
+                finding.list("q_keys", format!("{key:#010x}"));
+            }
+            finding.sum("datagrams", direction.packets);
+        }
     }
 }
 

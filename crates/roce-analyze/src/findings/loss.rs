@@ -16,8 +16,14 @@ pub(super) fn judge(report: &Report, found: &mut Collector) {
 
 fn lost(connection: &Connection, way: &str, direction: &DirectionReport, found: &mut Collector) {
     let Some(loss) = direction.loss else { return };
+    // What no receiver takes was thrown away: that has a finding of its own.
+    let thrown = u64::try_from(direction.frames(Event::ThrownAway).count()).unwrap_or(u64::MAX);
     let cases = [
-        ("packet-loss-upstream", loss.before_capture, Event::LostBeforeCapture),
+        (
+            "packet-loss-upstream",
+            loss.before_capture.saturating_sub(thrown),
+            Event::LostBeforeCapture,
+        ),
         ("packet-loss-downstream", loss.after_capture, Event::LostAfterCapture),
         ("packet-loss-unplaced", loss.unknown, Event::PassedOver),
         ("capture-loss", loss.not_captured, Event::NotCaptured),

@@ -208,6 +208,14 @@ pub const RULES: &[Rule] = &[
         advice: "Set flow labels or QP-based source ports: ibv_modify_qp_udp_sport, or NCCL_IB_QPS_PER_CONNECTION with NCCL_IB_SPLIT_DATA_ON_QPS; check the NIC's setting.",
     },
     Rule {
+        id: "malformed-packet",
+        severity: Warning,
+        title: "packets that no receiver takes",
+        when: "a packet to the RoCE port ends inside its headers, or one of a known connection or with a right ICRC has a transport version other than 0 or an impossible length, or a reserved opcode where its PSN is missing",
+        meaning: "Receivers throw them away, so what is missing for that was not lost; datagrams too short for their headers and ICRC have crashed soft-RoCE from afar.",
+        advice: "Find the sender and report it to the maker of its stack; keep soft-RoCE hosts up to date and port 4791 closed to strangers.",
+    },
+    Rule {
         id: "mixed-versions",
         severity: Warning,
         title: "hosts speak both RoCE v1 and v2",
@@ -323,7 +331,7 @@ pub const RULES: &[Rule] = &[
         id: "q-key-mismatch",
         severity: Error,
         title: "datagrams have a wrong Q_Key",
-        when: "a datagram to queue pair 1 with another Q_Key than 0x80010000, or to a service with another than its SIDR_REP told",
+        when: "a datagram to queue pair 1 with another Q_Key than 0x80010000, to a service with another than its SIDR_REP told, or to a queue pair with another than the first one from the same sender",
         meaning: "The receiver drops it.",
         advice: "Send with the Q_Key that the service told (ud.qkey of RDMA_CM's event); of queue pair 1, report it to the maker of the sender's stack.",
     },

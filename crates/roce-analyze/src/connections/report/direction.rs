@@ -217,14 +217,17 @@ pub struct DirectionReport {
     /// Packets that have nothing to do with the connection as it is.
     pub ghost_packets: u64,
     /// Opcodes that cannot follow one another.
-    pub opcode_sequence_errors: u64,
+    pub opcode_sequence_errors: u32,
     /// Payloads and DMA lengths that cannot be.
-    pub length_errors: u64,
+    pub length_errors: u32,
     /// Packets of another partition than the first one.
-    pub p_key_changes: u64,
+    pub p_key_changes: u32,
     /// The P_Key of the first packet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p_key: Option<u16>,
+    /// Keys other than the first ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_keys: Option<Box<OtherKeys>>,
     /// The Q_Key of the first datagram.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub q_key: Option<u32>,
@@ -300,4 +303,41 @@ impl DirectionReport {
     pub fn frames(&self, event: Event) -> impl Iterator<Item = u64> + '_ {
         self.proofs.iter().filter(move |proof| proof.event == event).map(|proof| proof.frame)
     }
+}
+
+/// Partition and queue keys other than the first ones of a direction.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize)]
+#[non_exhaustive]
+pub struct OtherKeys {
+    /// P_Keys of another partition, up to four.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub p_keys: Vec<u16>,
+    /// Q_Keys, up to four.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub q_keys: Vec<u32>,
+    /// Datagrams with another Q_Key than the first one.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub q_key_changes: u64,
+}
+
+const MAX_KEYS: usize = 4;
+
+impl OtherKeys {
+    pub(in crate::connections) fn add_p_key(&mut self, key: u16) {
+        if self.p_keys.len() < MAX_KEYS && !self.p_keys.contains(&key) {
+            self.p_keys.push(key);
+        }
+    }
+
+    pub(in crate::connections) fn add_q_key(&mut self, key: u32) {
+        self.q_key_changes = self.q_key_changes.saturating_add(1);
+        if self.q_keys.len() < MAX_KEYS && !self.q_keys.contains(&key) {
+            self.q_keys.push(key);
+        }
+    }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
