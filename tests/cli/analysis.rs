@@ -53,7 +53,10 @@ fn forgotten_connections_are_said() {
     for command in ["connections", "check"] {
         let got = run(&[command, "rxe/atomic_cas_v4.pcap", "--max-connections", "1"]);
         let errors = got.errors();
-        assert!(errors.contains("1 connection with 20 packets had to give way"), "{errors}");
+        assert!(
+            errors.contains("connections had to give way to newer ones 1 time, with 20 packets"),
+            "{errors}"
+        );
         let all = run(&[command, "rxe/atomic_cas_v4.pcap"]).well();
         assert_eq!(all.errors(), "", "{command}");
     }
@@ -159,4 +162,37 @@ fn flow_control_is_no_error() {
     assert_eq!((&of_3["severity"], &of_3["count"]), (&"info".into(), &2.into()));
     assert_eq!(of_3["frames"], serde_json::json!([1, 2, 3]));
     assert_eq!(of_3["evidence"]["paused"], "not known without --link-speed");
+}
+
+/// Numbers of the evidence are numbers in JSON; to people a time is told in a unit that fits.
+#[test]
+fn evidence_is_of_the_right_kind() {
+    let findings = run_line("check rxe/err_rnr.pcap --format json --fail-on never").json();
+    let findings = findings["findings"].as_array().unwrap();
+    let rnr = findings.iter().find(|finding| finding["id"] == "rnr-nak").unwrap();
+    assert!(rnr["evidence"]["timer_ns"].is_u64(), "{rnr}");
+    let text = run_line("check rxe/err_rnr.pcap --fail-on never").text();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let words = words.join(" ");
+    assert!(words.contains(" ms") && !words.contains(" ns "), "{words}");
+    // Marks are lists of numbers.
+    let findings = run_line("check rxe/tclass_v6.pcap --format json --fail-on never").json();
+    let dscp = &findings["findings"][0];
+    assert_eq!(dscp["id"], "dscp-policy");
+    assert_eq!(dscp["evidence"]["wanted"], 26);
+    assert!(dscp["evidence"]["seen"][0].is_u64(), "{dscp}");
+}
+
+/// No second has more bytes than all of them.
+#[test]
+fn the_busiest_second_is_no_more_than_all() {
+    for capture in ["loss_b", "loss_a", "rping_v4"] {
+        let report = run_line(&format!("connections rxe/{capture}.pcap --format json")).json();
+        for connection in report["connections"].as_array().unwrap() {
+            for way in ["a_to_b", "b_to_a"] {
+                let of = |key: &str| connection[way][key].as_u64();
+                assert!(of("peak_second_bytes") <= of("bytes"), "{capture} {way}");
+            }
+        }
+    }
 }

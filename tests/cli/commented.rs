@@ -137,3 +137,16 @@ fn a_closed_pipe_costs_no_frame() {
     assert!(status.unwrap().success());
     assert_eq!(read(&to).0.len(), 385);
 }
+
+/// The report is the same whether the frames are written as well or not.
+#[test]
+fn the_same_findings_with_a_copy_and_without() {
+    let folder = folder();
+    for capture in ["loss_a", "loss_b", "loss_read_b", "loss_write_a", "loss_write_b", "corrupt_b"]
+    {
+        let from = format!("rxe/{capture}.pcap");
+        let with = check(&from, &folder.path().join("copy.pcapng"));
+        let without = run(&["check", "--format", "json", "--fail-on", "never", &from]).json();
+        assert_eq!(with["findings"], without["findings"], "{capture}");
+    }
+}

@@ -131,7 +131,9 @@ fn a_compressed_file_cut_anywhere_is_damaged_and_never_wrong() {
             let Ok(reader) = open(&file[..cut]) else { continue };
             let read = drain(reader);
             assert!(all.frames.starts_with(&read.frames), "cut at {cut}");
-            assert!(read.damage.is_some(), "cut at {cut} of {}", file.len());
+            // A file that ends early is no more damaged for being compressed.
+            let is_cut = read.damage.is_some_and(|damage| damage.what.is_cut());
+            assert!(is_cut, "cut at {cut} of {}", file.len());
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use roce_capture::{DamageKind, FileReader, Stats};
+use roce_capture::{FileReader, Stats};
 
 use crate::printer::{long_remark, remark};
 
@@ -57,7 +57,7 @@ impl Trace {
         was_stopped: bool,
     ) -> Result<()> {
         if let Some(damage) = reader.damaged().filter(|_| !was_stopped) {
-            self.is_senseless |= !matches!(damage.what, DamageKind::Cut { .. });
+            self.is_senseless |= !damage.what.is_cut();
             self.damaged.get_or_insert_with(|| format!("{}: {damage}", reader.name()));
         }
         self.add_times(reader.name(), times);

@@ -266,7 +266,8 @@ fn direction(
 fn add_rates(report: &mut DirectionReport, rates: &Rates) {
     report.peak_millisecond_bytes = Some(rates.peak_millisecond);
     report.peak_millisecond_ns = Some(rates.peak_at).filter(|_| rates.peak_millisecond > 0);
-    report.peak_second_bytes = Some(rates.peak_second);
+    // It is rounded up, and no second has more than all of them.
+    report.peak_second_bytes = Some(rates.peak_second.min(report.bytes));
     report.over_time = rates.series.as_ref().map(|series| Box::new(series.told(true)));
     report.cnp_reaction = rates.reaction.as_ref().map_or_else(Box::default, |one| one.told());
 }

@@ -133,6 +133,26 @@ impl Finding {
         }
     }
 
+    /// Adds a number of the evidence; the first one stays.
+    pub(super) fn number(&mut self, name: &'static str, number: u64) {
+        if !self.evidence.iter().any(|(known, _)| *known == name) {
+            self.evidence.push((name, Value::Number(number)));
+        }
+    }
+
+    /// Adds a number to a list of the evidence.
+    pub(super) fn list_number(&mut self, name: &'static str, number: u64) {
+        match self.evidence.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, Value::Numbers(list))) => {
+                if list.len() < MAX_FRAMES && !list.contains(&number) {
+                    list.push(number);
+                }
+            }
+            Some(_) => {}
+            None => self.evidence.push((name, Value::Numbers(vec![number]))),
+        }
+    }
+
     /// Adds a text to a list of the evidence.
     pub(super) fn list(&mut self, name: &'static str, text: impl Into<String>) {
         let text = text.into();

@@ -88,7 +88,7 @@ fn not_ready(connection: &Connection, policy: &Policy, found: &mut Collector) {
             finding.sum("messages", messages);
             finding.sum("stalled_ns", asked.rnr_stall_ns);
             if let Some(timer) = answered.rnr_timer_ns {
-                finding.say("timer_ns", timer.to_string());
+                finding.number("timer_ns", timer);
             }
         }
     }
@@ -107,7 +107,7 @@ fn protocol(connection: &Connection, found: &mut Collector) {
                 found.add("length-error", way, length, direction.frames(Event::Length))
             && let Some(pmtu) = connection.pmtu
         {
-            finding.say("pmtu", pmtu.to_string());
+            finding.number("pmtu", u64::from(pmtu));
         }
     }
 }

@@ -36,7 +36,11 @@ fn lost(connection: &Connection, way: &str, direction: &DirectionReport, found: 
             finding.sum("packets", direction.packets);
             finding.sum("connections", 1);
             finding.sum("retransmitted_packets", direction.retransmitted_packets);
-            finding.list("connection_ids", connection.id.to_string());
+            finding.list_number("connection_ids", connection.id);
+            if direction.icrc_bad > 0 {
+                // Receivers throw these away, whether they are what is missing or not.
+                finding.sum("icrc_bad", direction.icrc_bad);
+            }
             if matches!(direction.ecn.data, [not_ect, 0, 0, 0] if not_ect > 0) {
                 finding.say("ecn", "off: where this is congestion, switches cannot mark it");
             }
@@ -55,7 +59,7 @@ fn late(way: &str, direction: &DirectionReport, found: &mut Collector) {
         finding.sum("before_capture", direction.out_of_order_packets);
         finding.sum("after_capture", direction.reordered_after_capture);
         if direction.max_reorder_depth > 0 {
-            finding.say("depth_psns", direction.max_reorder_depth.to_string());
+            finding.number("depth_psns", direction.max_reorder_depth);
         }
     }
 }
@@ -84,7 +88,7 @@ fn repeated(
     {
         finding.sum("connections", 1);
         if let Some(timeout) = connection.cm.as_ref().and_then(|cm| cm.ack_timeout) {
-            finding.say("ack_timeout_ns", timeout.to_string());
+            finding.number("ack_timeout_ns", timeout);
         }
     }
     let copies = direction.duplicate_packets;

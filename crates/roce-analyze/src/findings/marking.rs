@@ -47,8 +47,8 @@ fn list(
         return;
     }
     let Some(finding) = found.add(id, way, 1, frames) else { return };
-    finding.say("wanted", wanted.to_string());
+    finding.number("wanted", u64::from(wanted));
     for number in (0u8..64).filter(|number| wrong & bit(*number) != 0) {
-        finding.list("seen", number.to_string());
+        finding.list_number("seen", u64::from(number));
     }
 }

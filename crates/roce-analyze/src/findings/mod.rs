@@ -52,6 +52,8 @@ pub enum Value {
     Text(String),
     /// Several texts.
     List(Vec<String>),
+    /// Several numbers.
+    Numbers(Vec<u64>),
 }
 
 /// A judgement with its evidence.

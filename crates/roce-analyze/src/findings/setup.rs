@@ -62,10 +62,10 @@ fn unanswered(
     finding.sum("requests", u64::from(cm.reqs));
     finding.say("version", connection.carrier.key());
     if let Some(port) = cm.port {
-        finding.list("ports", port.to_string());
+        finding.list_number("ports", u64::from(port));
     }
     if let Some((first, last)) = cm.req_times.filter(|(first, last)| first < last) {
-        finding.say("waited_ms", (last.saturating_sub(first) / 1_000_000).to_string());
+        finding.number("waited_ms", last.saturating_sub(first) / 1_000_000);
     }
     if refused.is_some() {
         finding.say("icmp", "port 4791 unreachable");
@@ -85,11 +85,11 @@ fn rejected(connection: &Connection, cm: &Exchange, found: &mut Collector) {
                 finding.list("by", "requester");
             }
         }
-        (None, Some(status)) => finding.list("sidr_status", status.to_string()),
+        (None, Some(status)) => finding.list_number("sidr_status", u64::from(status)),
         (None, None) => {}
     }
     if let Some(port) = cm.port {
-        finding.list("ports", port.to_string());
+        finding.list_number("ports", u64::from(port));
     }
     if let Some(upper) = cm.upper {
         finding.list("application", upper.name());

@@ -88,8 +88,19 @@ pub enum DamageKind {
         /// The record length it claims, in bytes.
         length: u16,
     },
-    /// The compressed data around it is cut or corrupt, in the decompressor's words.
+    /// The compressed data around it is corrupt, in the decompressor's words.
     Compressed(String),
+    /// The compressed data around it ends early, in the decompressor's words.
+    CompressedCut(String),
+}
+
+impl DamageKind {
+    /// Whether nothing is wrong but that the rest of the file is not there, as when it was copied
+    /// while it was written.
+    #[must_use]
+    pub const fn is_cut(&self) -> bool {
+        matches!(self, Self::Cut { .. } | Self::CompressedCut(_))
+    }
 }
 
 impl fmt::Display for DamageKind {
@@ -123,6 +134,7 @@ impl fmt::Display for DamageKind {
                 write!(f, "no ERF record is of type {kind} and {length} bytes long")
             }
             Self::Compressed(message) => write!(f, "the compressed data is damaged: {message}"),
+            Self::CompressedCut(message) => f.write_str(message),
         }
     }
 }
@@ -141,6 +153,9 @@ impl Stop {
         match self {
             Self::Damage(what) => Ok(what),
             Self::Io(e) if compression == Compression::None || e.raw_os_error().is_some() => Err(e),
+            Self::Io(e) if e.kind() == io::ErrorKind::UnexpectedEof => {
+                Ok(DamageKind::CompressedCut(compression.explain(&e)))
+            }
             Self::Io(e) => Ok(DamageKind::Compressed(compression.explain(&e))),
         }
     }

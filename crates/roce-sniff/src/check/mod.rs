@@ -5,17 +5,17 @@ mod compatible;
 mod copy;
 mod json;
 mod live;
+mod policy;
 mod text;
 
-use std::fs;
 use std::io::{self, Write as _};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clap::{Args, ValueEnum};
 use roce_analyze::connections::{Report, Totals};
-use roce_analyze::findings::{self, CaptureFacts, Finding, Policy, RULES, Rule, Severity};
+use roce_analyze::findings::{self, CaptureFacts, Finding, RULES, Rule, Severity};
 
 use crate::Outcome;
 use crate::cli::{Format, OutputArgs, SourceArgs, parse_bit_rate};
@@ -44,8 +44,8 @@ pub(crate) struct CheckArgs {
     /// The least severity that makes the exit code 1
     #[arg(long, value_name = "SEVERITY", value_enum, default_value_t = FailOn::Error)]
     fail_on: FailOn,
-    /// How traffic is to be marked, and from when on something is too much: a TOML file
-    #[arg(long, value_name = "FILE")]
+    /// How traffic is to be marked, and from when on something is too much: a TOML file (see --help)
+    #[arg(long, value_name = "FILE", long_help = policy::HELP)]
     policy: Option<PathBuf>,
     /// Speed of the link in bits a second, such as 100G; turns pause quanta into time
     #[arg(long, value_name = "RATE", value_parser = parse_bit_rate)]
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     if args.list {
         return list(args);
     }
-    let policy = policy(args)?;
+    let policy = policy::read(args)?;
     let source = Source::resolve(&args.source)?;
     let mut source_args = args.source.clone();
     let (source, copy) = match source_args.write.take() {
@@ -125,23 +125,6 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
 fn facts(trace: &Trace) -> CaptureFacts {
     let dropped = trace.stats.map(|stats| stats.dropped.saturating_add(stats.if_dropped));
     CaptureFacts { dropped, damaged: trace.damaged.clone() }
-}
-
-fn policy(args: &CheckArgs) -> Result<Policy> {
-    let mut policy = match &args.policy {
-        Some(path) => {
-            let name = path.display().to_string();
-            let text = fs::read_to_string(path).with_context(|| format!("{name}: cannot read"))?;
-            toml::from_str(&text).map_err(|error| {
-                anyhow::anyhow!("{name}: {}", error.to_string().trim_end().replace('\n', "; "))
-            })?
-        }
-        None => Policy::default(),
-    };
-    if args.link_speed.is_some() {
-        policy.link_speed = args.link_speed;
-    }
-    Ok(policy)
 }
 
 /// Whether there was anything that a rule looks at.

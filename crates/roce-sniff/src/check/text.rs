@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use anstyle::Style;
 use roce_analyze::findings::{Finding, Rule, Severity, Value};
 
-use crate::text::number::{Grouped, plural};
+use crate::text::number::{Grouped, Nanos, plural};
 use crate::text::style::{ANSWER, BAD, DIM, GOOD, WARN};
 use crate::text::wrap::wrapped;
 
@@ -60,11 +60,8 @@ pub(super) fn one(out: &mut impl Write, finding: &Finding, width: usize) -> io::
     write!(out, "{style}{label:<8}{style:#}")?;
     wrapped(out, &head, 8, 8, width)?;
     wrapped_line(out, finding.meaning, width)?;
-    let evidence: Vec<String> = finding
-        .evidence
-        .iter()
-        .map(|(name, value)| format!("{} {}", name.replace('_', " "), shown(value)))
-        .collect();
+    let evidence: Vec<String> =
+        finding.evidence.iter().map(|(name, value)| told(name, value)).collect();
     if !evidence.is_empty() {
         wrapped_line(out, &format!("Evidence: {}.", evidence.join(", ")), width)?;
     }
@@ -83,6 +80,21 @@ fn wrapped_line(out: &mut impl Write, text: &str, width: usize) -> io::Result<()
     wrapped(out, text, 8, 8, width)
 }
 
+/// A name and its value; what is a time in one of the units that people read.
+fn told(name: &str, value: &Value) -> String {
+    let time = match value {
+        Value::Number(time) => name
+            .strip_suffix("_ns")
+            .map(|name| (name, *time))
+            .or_else(|| Some((name.strip_suffix("_ms")?, time.saturating_mul(1_000_000)))),
+        _ => None,
+    };
+    match time {
+        Some((name, nanos)) => format!("{} {}", name.replace('_', " "), Nanos(nanos)),
+        None => format!("{} {}", name.replace('_', " "), shown(value)),
+    }
+}
+
 fn shown(value: &Value) -> String {
     match value {
         Value::Number(number) => Grouped(*number).to_string(),
@@ -90,6 +102,7 @@ fn shown(value: &Value) -> String {
         Value::Text(text) => text.clone(),
         Value::List(list) if list.iter().any(|one| one.contains(' ')) => list.join("; "),
         Value::List(list) => list.join(" "),
+        Value::Numbers(list) => list.iter().map(u64::to_string).collect::<Vec<_>>().join(" "),
     }
 }
 

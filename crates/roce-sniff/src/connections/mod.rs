@@ -149,8 +149,9 @@ pub(crate) fn say_evicted(report: &Report) {
     let evicted = report.evicted;
     if evicted.connections > 0 {
         long_remark(&format!(
-            "{} with {} had to give way to newer ones; see --max-connections",
-            plural(evicted.connections, "connection", "connections"),
+            "connections had to give way to newer ones {}, with {}; see --max-connections",
+            // One that comes back and has to go again counts again.
+            plural(evicted.connections, "time", "times"),
             plural(evicted.packets, "packet", "packets")
         ));
     }

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use anyhow::Result;
-use roce_capture::{DamageKind, FileReader, Frame as Captured, LinkType};
+use roce_capture::{FileReader, Frame as Captured, LinkType};
 use roce_craft::{Craft, Scenario};
 
 use crate::craft;
@@ -89,7 +89,7 @@ impl Frames {
     pub(super) fn damage(&self) -> Option<(String, bool)> {
         let Self::Capture(reader) = self else { return None };
         let damage = reader.damaged()?;
-        let is_senseless = !matches!(damage.what, DamageKind::Cut { .. });
+        let is_senseless = !damage.what.is_cut();
         Some((format!("{}: {damage}", reader.name()), is_senseless))
     }
 }

@@ -44,6 +44,28 @@ impl fmt::Display for BitRate {
     }
 }
 
+/// A time in nanoseconds, in the unit that leaves less than a thousand, or seconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Nanos(pub(crate) u64);
+
+impl fmt::Display for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = self.0;
+        let (whole, rest, digits, name) = match time {
+            0..1_000 => return f.pad(&format!("{time} ns")),
+            1_000..1_000_000 => (time / 1_000, time % 1_000, 3, "µs"),
+            1_000_000..1_000_000_000 => (time / 1_000_000, time % 1_000_000, 6, "ms"),
+            _ => (time / 1_000_000_000, time % 1_000_000_000, 9, "s"),
+        };
+        // Three digits behind the point are enough, and none that are zero at the end.
+        let rest: String = format!("{rest:0digits$}").chars().take(3).collect();
+        match rest.trim_end_matches('0') {
+            "" => f.pad(&format!("{} {name}", Grouped(whole))),
+            rest => f.pad(&format!("{}.{rest} {name}", Grouped(whole))),
+        }
+    }
+}
+
 /// The value in the first unit that leaves less than 1000, with one decimal below 100.
 fn scaled(value: u64, units: &[&str]) -> String {
     let (mut whole, mut below) = (value, None);
@@ -75,6 +97,17 @@ mod tests {
             [say(0), say(999), say(1000), say(1_234_567)],
             ["0", "999", "1,000", "1,234,567"]
         );
+    }
+
+    #[test]
+    fn times_are_in_the_unit_that_fits() {
+        let say = |n| Nanos(n).to_string();
+        assert_eq!(
+            [say(0), say(999), say(1_000), say(10_240)],
+            ["0 ns", "999 ns", "1 µs", "10.24 µs"]
+        );
+        assert_eq!([say(536_976_000), say(67_000_000)], ["536.976 ms", "67 ms"]);
+        assert_eq!([say(4_294_967_296), say(7_200_000_000_000)], ["4.294 s", "7,200 s"]);
     }
 
     #[test]
