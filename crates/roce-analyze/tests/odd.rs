@@ -102,6 +102,24 @@ fn what_was_thrown_away_is_not_called_lost() {
     }
 }
 
+/// It ended before it told its PSN: that it is what was missing is no more than likely.
+#[test]
+fn what_may_have_been_thrown_away_is_named() {
+    let mut made = Made::default();
+    made.chat(1..5);
+    let mut short = datagram(4, 0x04);
+    short[26..30].copy_from_slice(&[10, 0, 0, 1]);
+    made.bytes(short).ask(ask(Opcode::RC_SEND_ONLY, 6, &[1; 64]).ack_req());
+    made.answer(answer(5, roce_wire::Syndrome(0x60), 4));
+    for psn in 5..7 {
+        made.ask(ask(Opcode::RC_SEND_ONLY, psn, &[1; 64]).ack_req());
+    }
+    let found = made.answer(answer(6, ACK, 6)).findings();
+    let lost = find(&found, "packet-loss-upstream");
+    assert!(lost.evidence.contains(&("perhaps_thrown_away", Value::Numbers(vec![9]))), "{lost:?}");
+    assert_eq!(find(&found, "malformed-packet").frames, [9]);
+}
+
 /// What is no RoCE and of no connection says nothing.
 #[test]
 fn other_traffic_on_the_port_is_none() {

@@ -15,6 +15,7 @@ use std::convert::Infallible;
 
 use roce_analyze::connections::json::Document;
 use roce_analyze::connections::{Config, Report, Tracker};
+use roce_analyze::findings::{Policy, RULES, evaluate};
 use roce_analyze::verdict::{self, FrameInfo, Verdict};
 use roce_craft::{Builtin, Craft, Scenario, Truth};
 use roce_wire::{Frame, Link, Ports, Reject};
@@ -104,6 +105,7 @@ impl Score {
             losses: Losses::default(),
         };
         score.capture(played);
+        score.proofs(report);
         let details = serde_json::to_value(&truth.details).unwrap();
         let details = details.as_array().map_or(&[][..], Vec::as_slice);
         let truth = serde_json::to_value(truth).unwrap();
@@ -131,6 +133,16 @@ impl Score {
             score.add(connection, "connection", (None, Some(extra)), false);
         }
         score
+    }
+
+    /// Every finding names frames, unless its rule says why not.
+    fn proofs(&mut self, report: &Report) {
+        for finding in evaluate(report, &Policy::default()) {
+            let rule = RULES.iter().find(|rule| rule.id == finding.id).unwrap();
+            if finding.frames.is_empty() && rule.why_no_frames().is_none() {
+                self.add(0, &format!("frames of {}", finding.id), (None, None), false);
+            }
+        }
     }
 
     fn add(

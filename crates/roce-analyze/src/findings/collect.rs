@@ -81,6 +81,12 @@ impl Collector {
         Some(finding)
     }
 
+    /// What the rule has said of the subject so far.
+    pub(super) fn find(&mut self, id: &'static str, subject: String) -> Option<&mut Finding> {
+        let at = *self.at.get(&(id, subject))?;
+        self.findings.get_mut(at)
+    }
+
     /// The worst first, then in the order of the rules and the frames; ahead of all that follows from
     /// it, that versions do not agree.
     pub(super) fn into_findings(self) -> Vec<Finding> {

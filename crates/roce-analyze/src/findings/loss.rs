@@ -1,7 +1,9 @@
 //! What was lost, late or sent again, and on which side of the capture point.
 
-use super::collect::{Collector, ways};
-use crate::connections::{Connection, DirectionReport, Event, Report};
+use roce_wire::Reject;
+
+use super::collect::{Collector, way, ways};
+use crate::connections::{Connection, DirectionReport, Event, Oddity, Report};
 
 pub(super) fn judge(report: &Report, found: &mut Collector) {
     for connection in &report.connections {
@@ -10,6 +12,21 @@ pub(super) fn judge(report: &Report, found: &mut Collector) {
             late(&way, direction, found);
             lost_or_late(&way, direction, found);
             repeated(connection, &way, direction, found);
+        }
+    }
+    perhaps_thrown_away(report, found);
+}
+
+/// Where something is missing before the capture point, what ended before it told its PSN may be
+/// that.
+fn perhaps_thrown_away(report: &Report, found: &mut Collector) {
+    for strange in &report.totals.strange {
+        let is_short = strange.oddity == Oddity::Rejected(Reject::TooShort) && strange.missed == 0;
+        if let Some((src, dst)) = strange.ends.filter(|_| is_short)
+            && let Some(finding) = found.find("packet-loss-upstream", way(src, dst))
+        {
+            let frames = strange.frames.iter();
+            frames.for_each(|frame| finding.list_number("perhaps_thrown_away", *frame));
         }
     }
 }
