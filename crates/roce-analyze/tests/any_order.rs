@@ -1,12 +1,14 @@
 //! Frames in any order, left out or repeated: no panic, every packet accounted for, memory bounded.
-#![allow(clippy::arithmetic_side_effects, reason = "a test may be blunt")]
+#![allow(clippy::arithmetic_side_effects, clippy::indexing_slicing, reason = "a test may be blunt")]
 
 mod common;
 
+use common::pairs::Pair;
 use common::{Record, analyze, records};
 use proptest::prelude::*;
 use roce_analyze::connections::{Config, Report};
 use roce_analyze::findings::{Policy, evaluate};
+use roce_wire::IcrcFill;
 
 /// Small captures with everything in them: connection management, loss, NAKs, READs, datagrams.
 const CAPTURES: [&str; 10] = [
@@ -87,6 +89,43 @@ proptest! {
         }
         for check in [true, false] {
             let report = analyze(&all, Config::default().with_check_icrc(check));
+            packets_are_accounted_for(&report, all.len());
+            let _ = evaluate(&report, &Policy::default());
+        }
+    }
+}
+
+/// Queue pairs that are alike, some used again from a PSN near to the first or far from it, some
+/// with a wrong ICRC.
+fn made(steps: &[(u8, u8, u8, u16)]) -> Vec<Record> {
+    let step = |(nth, (pair, what, life, psn)): (usize, &(u8, u8, u8, u16))| {
+        let nth_pair = u32::from(pair % 6);
+        let qpns = [0x11 + nth_pair, 0x91 + nth_pair % 3 * 7 + nth_pair];
+        let pair = Pair { qpns, ports: [50_000 + u16::from(pair % 2), 50_000] };
+        let start = [0, 3, 0x70_0000, 0xff_fff0][usize::from(life % 4)];
+        let psn = start + u32::from(psn % 24);
+        let pause = if what % 11 == 0 { 2_000_000_000 } else { 10_000 };
+        let (time, from) = (nth as u64 * pause, usize::from(what % 2));
+        let icrc = IcrcFill::Flipped(u32::from(*what == 30));
+        match what % 3 {
+            0 => pair.ack(from, time, psn & 0xff_ffff, u32::from(what % 8)),
+            _ => pair.send_with(from, time, psn & 0xff_ffff, icrc),
+        }
+    };
+    steps.iter().enumerate().map(step).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn lives_and_pairs_of_any_kind(
+        steps in prop::collection::vec((0u8..6, 0u8..33, 0u8..4, 0u16..24), 1..400),
+        max in 1usize..8,
+    ) {
+        let all = made(&steps);
+        for config in [Config::default(), Config::default().with_max_connections(max)] {
+            let report = analyze(&all, config);
             packets_are_accounted_for(&report, all.len());
             let _ = evaluate(&report, &Policy::default());
         }

@@ -10,6 +10,7 @@
 mod common;
 
 use common::made::{A, ACK, B, Made, QP_A, QP_B, answer, ask, v2};
+use common::pairs::Pair;
 use common::{Record, analyze, records};
 use roce_analyze::connections::Config;
 use roce_analyze::findings::{CaptureFacts, Finding, Policy, RULES, evaluate};
@@ -81,6 +82,7 @@ fn provoked() -> Vec<(&'static str, Provoked)> {
         ("rnr-nak", By("rxe/err_rnr")),
         ("rnr-storm", Provoked::Made(never_ready)),
         ("stalled", Provoked::Made(hanging)),
+        ("unpaired-flows", Provoked::Made(alike)),
         ("version-mismatch", By("made/mode_mismatch")),
     ]
 }
@@ -135,6 +137,16 @@ fn acknowledged_unseen(made: &mut Made) {
 fn cut(made: &mut Made) {
     made.chat(1..10);
     made.records[5].bytes.truncate(60);
+}
+
+/// Two queue pairs that send, and then are answered.
+fn alike(made: &mut Made) {
+    let pairs = [[0x11, 0x21], [0x12, 0x22]].map(|qpns| Pair { qpns, ports: [50_000; 2] });
+    for psn in 0..10 {
+        let start = u64::from(psn) * 10_000;
+        made.records.extend(pairs.map(|pair| pair.send(0, start, psn)));
+        made.records.extend(pairs.map(|pair| pair.ack(1, start + 5_000, psn, psn + 1)));
+    }
 }
 
 /// Data with these ECN bits, and notifications of congestion with DSCP 0 if so wanted.

@@ -7,6 +7,7 @@ use roce_wire::{AckKind, NakCode, Psn};
 
 use super::direction::{Direction, flag};
 use super::holes::Hole;
+use super::lives::is_answer_to_held;
 use super::naks::{nak, rnr_nak};
 use super::pmtu::Pmtu;
 use super::proof::Event;
@@ -15,8 +16,18 @@ use super::seen::{Kind, Place, Seen};
 use super::timing::Budget;
 use super::waiting::{Open, Pending};
 
-/// An answer goes the way of `this`; the requests it answers went the way of `asked`. Returns the
-/// reason when it ends the connection.
+/// What an answer means for the connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Said {
+    /// It goes on.
+    GoesOn,
+    /// It ends, for this reason.
+    Ends(NakCode),
+    /// Another one by the same numbers has begun.
+    Anew,
+}
+
+/// An answer goes the way of `this`; the requests it answers went the way of `asked`.
 #[inline]
 pub(super) fn answer(
     asked: &mut Direction,
@@ -24,19 +35,24 @@ pub(super) fn answer(
     pmtu: &mut Pmtu,
     seen: &Seen,
     budget: &mut Budget,
-) -> Option<NakCode> {
+) -> Said {
     let psn = seen.psn;
+    if asked.trouble.as_ref().is_some_and(|trouble| trouble.held.is_some())
+        && is_answer_to_held(asked, this, pmtu, seen)
+    {
+        return Said::Anew;
+    }
     let is_old = psn.is_before(asked.answered);
     if is_old && is_copy(this, asked, seen, false) {
         note_copy(this, seen);
-        return None;
+        return Said::GoesOn;
     }
     if this.was_sent_before(seen) == Some(true) {
         this.note_late(seen, 0);
         if seen.kind == Kind::Ack && seen.answer.is_some_and(|a| matches!(a, AckKind::Ack(_))) {
             // Overtaken by a later one that says more.
             this.acks = this.acks.saturating_add(1);
-            return None;
+            return Said::GoesOn;
         }
     }
     let known = asked.has(flag::STARTED);
@@ -48,7 +64,7 @@ pub(super) fn answer(
         let trouble = this.trouble();
         trouble.ghosts = trouble.ghosts.saturating_add(1);
         trouble.proofs.note(Event::Ghost, seen.frame);
-        return None;
+        return Said::GoesOn;
     }
     match (seen.kind, seen.answer) {
         (Kind::ReadResponse | Kind::AtomicAck, _) => {
@@ -76,10 +92,14 @@ pub(super) fn answer(
             }
         }
         (_, Some(AckKind::RnrNak(timer))) => rnr_nak(asked, this, seen, timer.micros(), known),
-        (_, Some(AckKind::Nak(code))) => return nak(asked, this, seen, code, known),
+        (_, Some(AckKind::Nak(code))) => {
+            if let Some(code) = nak(asked, this, seen, code, known) {
+                return Said::Ends(code);
+            }
+        }
         _ => {}
     }
-    None
+    Said::GoesOn
 }
 
 #[inline]

@@ -2,11 +2,12 @@
 
 use roce_wire::{IcrcState, NakCode, Service};
 
-use super::answers::answer;
+use super::answers::{Said, answer};
 use super::cm::Exchange;
 use super::copies::{Repeat, take_copy};
 use super::direction::{Direction, flag};
 use super::key::{FlowKey, is_datagram};
+use super::log::Log;
 use super::pmtu::Pmtu;
 use super::proof::Event;
 use super::report::LearnedFrom;
@@ -27,6 +28,13 @@ pub(super) struct Conn {
     /// From A to B, from B to A. A is the side that asked for the connection, or was seen first.
     pub dirs: [Direction; 2],
     pub service: Service,
+    /// Whether it lacks a direction, or is not sure of it.
+    pub is_open: bool,
+    /// As long as only one direction is known: of 2 to the power of this many answers one is looked
+    /// at for the other.
+    pub patience: u8,
+    /// How many answers it takes until both directions are taken for those of one connection.
+    pub trial: u8,
     /// Whether something was seen that ends a connection.
     pub is_over: bool,
     /// Seen since the hand of the clock passed by.
@@ -40,6 +48,8 @@ pub(super) struct Conn {
     /// In the order of appearance, from 1.
     pub id: u64,
     pub cm: Option<Box<Exchange>>,
+    /// All packets, as long as it is not known, or not for sure, which flow is the other direction.
+    pub log: Option<Box<Log>>,
 }
 
 impl Conn {
@@ -48,6 +58,9 @@ impl Conn {
         Self {
             dirs: [Direction::new(there), Direction::new(back)],
             service,
+            is_open: true,
+            patience: 0,
+            trial: 0,
             is_over: false,
             is_recent: true,
             pmtu: Pmtu::default(),
@@ -56,6 +69,7 @@ impl Conn {
             fatal: None,
             id,
             cm: None,
+            log: None,
         }
     }
 
@@ -64,19 +78,25 @@ impl Conn {
         self.dirs.iter().all(|dir| dir.key.is_some())
     }
 
-    /// Whether now is a time to look for the other direction: with the first packets, and with
-    /// answers, ever more rarely.
+    /// Whether the packet matters for finding the other direction: it tells something of it, or it
+    /// is kept until that is known for sure.
     #[inline]
     pub(super) fn must_pair(&self, seen: &Seen) -> bool {
+        self.is_open && (self.log.is_some() || self.is_paired() || self.tells_partner(seen))
+    }
+
+    /// Whether the packet tells something of the other direction: an answer does, and the first.
+    #[inline]
+    pub(super) fn tells_partner(&self, seen: &Seen) -> bool {
         if self.is_paired() || seen.icrc == IcrcState::Bad {
             return false;
         }
-        let is_answer = matches!(seen.kind, Kind::Ack | Kind::AtomicAck | Kind::ReadResponse);
-        if !is_answer && self.dirs.iter().any(|dir| dir.packets > 0) {
-            return false;
-        }
         let packets = self.packets();
-        packets < 16 || packets.is_power_of_two()
+        if matches!(seen.kind, Kind::Ack | Kind::AtomicAck | Kind::ReadResponse) {
+            is_one_of(packets, self.patience)
+        } else {
+            packets == 0
+        }
     }
 
     pub(super) fn packets(&self) -> u64 {
@@ -145,14 +165,18 @@ impl Conn {
                 return Fit::Anew;
             }
             fit = request(this, other, &mut self.pmtu, seen);
-            if fit == Fit::Anew {
-                return Fit::Anew;
+            if matches!(fit, Fit::Anew | Fit::Held) {
+                return fit;
             }
         } else {
             let answered = other.answered;
-            if let Some(code) = answer(other, this, &mut self.pmtu, seen, budget) {
-                self.fatal.get_or_insert((code, seen.frame));
-                self.is_over = true;
+            match answer(other, this, &mut self.pmtu, seen, budget) {
+                Said::GoesOn => {}
+                Said::Ends(code) => {
+                    self.fatal.get_or_insert((code, seen.frame));
+                    self.is_over = true;
+                }
+                Said::Anew => return Fit::Anew,
             }
             if let Some((LearnedFrom::Port, _)) = self.pairing
                 && answered.is_before(other.answered)
@@ -165,6 +189,12 @@ impl Conn {
         this.remember(seen);
         fit
     }
+}
+
+/// One of 2 to the power of so many numbers, none of them by rule.
+const fn is_one_of(number: u64, power: u8) -> bool {
+    let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32);
+    power == 0 || mixed.trailing_zeros() >= power as u32
 }
 
 fn cnp(this: &mut Direction, marked: &mut Direction, seen: &Seen, budget: &mut Budget) {

@@ -3,7 +3,6 @@
 use roce_wire::IcrcState;
 
 use super::copies::Repeat;
-use super::direction::flag;
 use super::key::FlowKey;
 use super::report::LearnedFrom;
 use super::requests::Fit;
@@ -58,11 +57,18 @@ impl Tracker {
                 None => return Fit::Yes,
             },
         };
-        let is_single = self.table.get(at.slot()).is_some_and(|conn| conn.must_pair(seen));
-        let at = if is_single { self.try_to_pair(at, seen) } else { at };
+        let tells = self.table.get(at.slot()).is_some_and(|conn| conn.tells_partner(seen));
+        let at = if tells { self.try_to_pair(at, seen) } else { at };
         let Some(conn) = self.table.get_mut(at.slot()) else { return Fit::Yes };
+        let is_sure = conn.try_on(at.dir(), seen);
+        let hosts = conn.dirs[0].key.map(|key| key.hosts());
+        conn.keep(at.dir(), seen, repeat);
+        conn.is_open = conn.log.is_some() || !conn.is_paired();
         let fit = conn.observe_out_of_line(at.dir(), (seen, repeat), &mut self.budget);
         self.totals.count_connection_packet();
+        if let Some(hosts) = hosts.filter(|_| is_sure) {
+            self.unpaired.end_trial(&hosts, at.slot());
+        }
         self.unfit(at, fit, seen);
         fit
     }
@@ -71,7 +77,7 @@ impl Tracker {
     #[cold]
     fn unfit(&mut self, at: At, fit: Fit, seen: &Seen) {
         match fit {
-            Fit::Yes | Fit::Copy(_) => {}
+            Fit::Yes | Fit::Copy(_) | Fit::Held => {}
             Fit::Again => self.copies.suspect(seen.frame),
             Fit::Anew => self.begin_anew(at, seen),
         }
@@ -80,7 +86,8 @@ impl Tracker {
     /// A flow of which nothing was seen before.
     #[cold]
     fn new_flow(&mut self, key: FlowKey, seen: &Seen) -> Option<At> {
-        if seen.icrc == IcrcState::Bad && !seen.is_known_fault {
+        let is_doubtful = seen.icrc == IcrcState::Bad && !seen.is_known_fault;
+        if is_doubtful && self.suspects.note(&key, seen) {
             // Its numbers may be what is wrong.
             let count = &mut self.totals.icrc_bad_elsewhere;
             *count = count.saturating_add(1);
@@ -102,48 +109,20 @@ impl Tracker {
             self.totals.refused = self.totals.refused.saturating_add(1);
             return None;
         };
-        self.unpaired.add(&key, slot);
+        self.add_unpaired(slot, seen);
+        for packet in self.suspects.take(&key) {
+            let elsewhere = &mut self.totals.icrc_bad_elsewhere;
+            *elsewhere = elsewhere.saturating_sub(1);
+            self.totals.count_connection_packet();
+            if let Some(conn) = self.table.get_mut(slot) {
+                conn.begin_with(0, &packet, &mut self.budget);
+            }
+        }
         self.table.find(&key)
     }
 
-    #[cold]
-    fn try_to_pair(&mut self, at: At, seen: &Seen) -> At {
-        if let Some(asked) = self.awaited.asked(&self.table, at, seen) {
-            return self.complete_asked(at, asked);
-        }
-        let Some(pair) = self.unpaired.find(&self.table, at, seen) else { return at };
-        // The one that was there first keeps its number.
-        let (first, second) = if pair.is_older(&self.table, at.slot()) {
-            (pair.slot, at.slot())
-        } else {
-            (at.slot(), pair.slot)
-        };
-        let hosts = self.table.get(first).and_then(|conn| conn.dirs[0].key).map(|k| k.hosts());
-        if let Some(hosts) = hosts {
-            self.unpaired.remove(&hosts, first);
-            self.unpaired.remove(&hosts, second);
-        }
-        let Some(taken) = self.table.remove(second) else { return at };
-        let Some(conn) = self.table.get_mut(first) else { return at };
-        let [taken, _] = taken.dirs;
-        let key = taken.key;
-        conn.dirs[1] = taken;
-        let [there, back] = &mut conn.dirs;
-        if there.has(flag::UNMATCHED) {
-            back.forget_waiting();
-        }
-        if back.has(flag::UNMATCHED) {
-            there.forget_waiting();
-        }
-        conn.pairing = Some((pair.by, pair.confidence));
-        self.table.enter(first, 1);
-        key.filter(|_| second == at.slot())
-            .and_then(|key| self.table.find(&key))
-            .unwrap_or_else(|| At::new(first, 0).unwrap_or(at))
-    }
-
     /// The flow at `at`, of which nothing is counted yet, is that of a connection that was asked for.
-    fn complete_asked(&mut self, at: At, asked: usize) -> At {
+    pub(super) fn complete_asked(&mut self, at: At, asked: usize) -> At {
         let Some(taken) = self.table.remove(at.slot()) else { return at };
         self.forget_pairing(&taken, at.slot());
         let Some(conn) = self.table.get_mut(asked) else { return at };
@@ -165,21 +144,29 @@ impl Tracker {
         self.table.find(&key)
     }
 
-    /// The queue pair of a connection that is over, or far from where it was, is used again.
+    /// The queue pair of a connection that is over, or far from where it was, is used again: what
+    /// was held is of the new one.
     #[cold]
     fn begin_anew(&mut self, at: At, seen: &Seen) {
-        let Some(old) = self.table.remove(at.slot()) else { return };
+        let Some(mut old) = self.table.remove(at.slot()) else { return };
         let keys = [old.dirs[0].key, old.dirs[1].key];
         let (service, pairing) = (old.service, old.pairing);
+        let mut packets = old.take_held();
+        packets.push((at.dir(), *seen));
         self.forget_pairing(&old, at.slot());
         self.retire(old);
         self.make_room();
         let mut conn = self.new_conn(keys, service);
         conn.pairing = pairing;
-        conn.observe_out_of_line(at.dir(), (seen, None), &mut self.budget);
-        let slot = self.table.add(conn);
-        if let (Some(slot), Some(key), None) = (slot, keys[0], keys[1]) {
-            self.unpaired.add(&key, slot);
+        let is_single = !conn.is_paired();
+        let Some(slot) = self.table.add(conn) else { return };
+        let first = packets.first().map(|(_, seen)| *seen);
+        if let (true, Some(first)) = (is_single, first) {
+            self.add_unpaired(slot, &first);
+        }
+        let Some(conn) = self.table.get_mut(slot) else { return };
+        for (dir, seen) in packets {
+            conn.begin_with(dir, &seen, &mut self.budget);
         }
     }
 }

@@ -29,6 +29,13 @@ pub struct HostPair {
     via: Via,
 }
 
+impl HostPair {
+    /// Whether both are the same.
+    pub(super) const fn is_one(&self) -> bool {
+        self.low == self.high
+    }
+}
+
 /// How a packet travels: the carrier, the VLAN and the tunnel, packed so that keys compare fast.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Via(NonZeroU64);

@@ -22,10 +22,15 @@
 //! A mirror of both sides of a port shows every frame twice. The second is no retransmission: it
 //! has the same IP identification, where that counts, and comes as late as the other copies do.
 //!
+//! Which flow answers which is known only after a while where many queue pairs are alike: their
+//! packets are kept until then, and followed again. So is a request whose PSN has nothing to do with
+//! the stream: the responder's answer tells whether the queue pair has begun a new life.
+//!
 //! Responses with data are held to the list of requests that wait for them, in order. A READ takes
 //! as many PSNs as its responses; where the path MTU is not known, it is learned.
 
 mod answers;
+mod awaited;
 mod bad_icrc;
 mod cm;
 mod cm_track;
@@ -40,11 +45,14 @@ mod hindsight;
 mod holes;
 pub mod json;
 mod key;
+mod lives;
+mod log;
 mod merge;
 mod messages;
 mod naks;
 mod outcome;
 mod pairing;
+mod partners;
 mod pauses;
 mod pmtu;
 pub mod port;
@@ -59,12 +67,14 @@ mod series;
 mod sighting;
 mod src_ports;
 mod strange;
+mod suspects;
 mod table;
 mod timing;
 mod totals;
 mod tracker;
 mod trouble;
 mod unheard;
+mod unpaired;
 mod unreachable;
 mod upper;
 mod waiting;

@@ -37,6 +37,7 @@ pub(super) struct CaptureEnd {
 
 /// What is told of a connection.
 pub(super) fn report(mut conn: Conn, end: CaptureEnd) -> Connection {
+    conn.let_go();
     let outcome = outcome(&conn, end);
     conn.dirs.iter_mut().for_each(take_back_losses);
     let Conn { id, mut dirs, service, pmtu, pairing, fatal, cm, first_seen, .. } = conn;

@@ -11,6 +11,7 @@ use super::copies::is_untroubled;
 use super::direction::{Direction, flag};
 use super::hindsight::{Verdict, look_back};
 use super::holes::Hole;
+use super::lives::{is_held_near, while_held, wild};
 use super::messages::{MAX_DMA_LEN, account, check_length, follow_message};
 use super::pmtu::{Pmtu, longest_span};
 use super::proof::Event;
@@ -31,6 +32,8 @@ pub(super) enum Fit {
     Yes,
     /// The queue pair has begun anew: another connection by the same numbers.
     Anew,
+    /// That is not known yet. It is held, and counted later.
+    Held,
     /// It was sent before.
     Again,
     /// It is a copy of that transmission, and was not sent again.
@@ -50,10 +53,12 @@ pub(super) fn request(
     } else {
         pmtu.any_packet(seen.payload);
     }
-    if let Some(trouble) = &mut this.trouble
-        && let Some((psn, len)) = trouble.unknown_span.take()
-    {
-        resolve_span(this, pmtu, (psn, len), seen.psn);
+    let mut are_held = false;
+    if let Some(trouble) = &mut this.trouble {
+        are_held = trouble.held.is_some();
+        if let Some((psn, len)) = trouble.unknown_span.take() {
+            resolve_span(this, pmtu, (psn, len), seen.psn);
+        }
     }
     let span = span(this, *pmtu, seen);
     if !this.has(flag::STARTED) {
@@ -61,14 +66,33 @@ pub(super) fn request(
     }
     let ahead = seen.psn.distance_from(this.next);
     if ahead > WINDOW || (ahead < -WINDOW && seen.psn.distance_from(this.answered) < -WINDOW) {
-        return wild(this, seen, span);
+        return wild(this, back, pmtu, (seen, span));
     }
+    if are_held && let Some(fit) = while_held(this, back, pmtu, (seen, span)) {
+        return fit;
+    }
+    if ahead != 0 && is_held_near(this, back, seen, span) {
+        return Fit::Held;
+    }
+    follow_request(this, back, *pmtu, (seen, span))
+}
+
+/// A request of the stream, which takes `span` PSNs.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "once for every packet, in one place")]
+pub(super) fn follow_request(
+    this: &mut Direction,
+    back: &mut Direction,
+    pmtu: Pmtu,
+    (seen, span): (&Seen, u32),
+) -> Fit {
+    let ahead = seen.psn.distance_from(this.next);
     if ahead >= 0 {
         new_request(this, seen, span, ahead.unsigned_abs());
     } else {
         old_request(this, back, seen, span);
     }
-    check_length(this, *pmtu, seen);
+    check_length(this, pmtu, seen);
     if ahead >= 0 { Fit::Yes } else { Fit::Again }
 }
 
@@ -167,19 +191,6 @@ fn start(this: &mut Direction, seen: &Seen) {
     let start = this.start;
     (this.next, this.arrived, this.answered) = (start, start, start);
     (this.round, this.responded, this.due) = (start, start, start);
-}
-
-/// A PSN from nowhere. Twice in a row, it is a new life of the queue pair.
-#[cold]
-fn wild(this: &mut Direction, seen: &Seen, span: u32) -> Fit {
-    let trouble = this.trouble();
-    if trouble.wild == Some(seen.psn) {
-        return Fit::Anew;
-    }
-    trouble.wild = Some(seen.psn.add(span));
-    trouble.ghosts = trouble.ghosts.saturating_add(1);
-    trouble.proofs.note(Event::Ghost, seen.frame);
-    Fit::Yes
 }
 
 /// A request that goes on where the last one ended, or `gap` PSNs behind.

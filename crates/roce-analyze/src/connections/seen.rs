@@ -1,8 +1,8 @@
 //! What the engine needs to know of a packet, taken out of its frame once.
 
 use roce_wire::{
-    AckKind, Aeth, Bth, Deth, Ecn, ExtHeaders, Frame, Header as _, Icrc, IcrcState, Net, Opcode,
-    Packet, Plain, PlainNet, Psn, Reth, Service, Sound, VlanTag,
+    AckKind, Aeth, Bth, Deth, Ecn, ExtHeaders, Frame, Header as _, Icrc, IcrcState, Msn, Net,
+    Opcode, Packet, Plain, PlainNet, Psn, Reth, Service, Sound, VlanTag,
 };
 
 /// What a packet does.
@@ -119,6 +119,8 @@ pub(super) struct Seen {
     pub dma_len: Option<u32>,
     /// Of AETH.
     pub answer: Option<AckKind>,
+    /// Of AETH: how many messages the responder has completed.
+    pub msn: Option<Msn>,
     pub p_key: u16,
     pub q_key: Option<u32>,
     pub src_port: Option<u16>,
@@ -161,6 +163,7 @@ impl Seen {
             payload,
             dma_len: packet.reth.map(|reth| reth.dma_len()),
             answer: packet.aeth.map(|aeth| aeth.syndrome().kind()),
+            msn: packet.aeth.map(|aeth| aeth.msn()),
             q_key: packet.deth.map(|deth| deth.q_key.get()),
             src_port: net.udp().map(|udp| udp.src_port()),
             ip_id,
@@ -183,13 +186,11 @@ impl Seen {
         (number, time): (u64, Option<u64>),
         icrc: IcrcState,
     ) -> Option<(Self, u32)> {
-        let (mut dma_len, mut answer, mut deth) = (None, None, None);
+        let (mut dma_len, mut aeth, mut deth) = (None, None, None);
         match info.headers {
             ExtHeaders::NONE | ExtHeaders::ATOMIC_ETH | ExtHeaders::IETH | ExtHeaders::IMM_DT => {}
             ExtHeaders::RETH | RETH_IMM => dma_len = Some(Reth::parse(headers).ok()?.0.dma_len()),
-            ExtHeaders::AETH | AETH_ATOMIC => {
-                answer = Some(Aeth::parse(headers).ok()?.0.syndrome().kind());
-            }
+            ExtHeaders::AETH | AETH_ATOMIC => aeth = Some(Aeth::parse(headers).ok()?.0),
             ExtHeaders::DETH | DETH_IMM => deth = Some(Deth::parse(headers).ok()?.0),
             _ => return None,
         }
@@ -200,7 +201,8 @@ impl Seen {
             wire_len: u32::try_from(plain.wire_len()).unwrap_or(u32::MAX),
             payload,
             dma_len,
-            answer,
+            answer: aeth.map(|aeth| aeth.syndrome().kind()),
+            msn: aeth.map(Aeth::msn),
             q_key: deth.map(|deth| deth.q_key.get()),
             src_port: Some(plain.udp.src_port()),
             ip_id,
@@ -231,6 +233,7 @@ impl Seen {
             payload: 0,
             dma_len: None,
             answer: None,
+            msn: None,
             p_key: bth.p_key.get(),
             q_key: None,
             src_port: None,

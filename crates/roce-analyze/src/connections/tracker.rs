@@ -4,24 +4,27 @@ use std::collections::VecDeque;
 
 use roce_wire::{Content, Frame, IcrcFault, IcrcState, Net, Packet, Qpn, Service};
 
+use super::awaited::Awaited;
 use super::cm_track::CmTable;
 use super::config::Config;
 use super::connection::Conn;
 use super::copies::Copies;
 use super::follow::GROUP;
 use super::key::FlowKey;
+use super::log::LogRoom;
 use super::merge;
 use super::outcome::{self, CaptureEnd};
-use super::pairing::Unpaired;
 use super::proof::{Proofs, Room};
 use super::report::{Connection, Evicted, Report};
 use super::seen::Seen;
 use super::sighting::Sighting;
 use super::strange::{Oddity, Sight};
+use super::suspects::Suspects;
 use super::table::Table;
 use super::timing::Budget;
 use super::totals::Totals;
 use super::unheard;
+use super::unpaired::Unpaired;
 use super::unreachable;
 
 /// Most series over time. One takes up to 10 kB.
@@ -48,7 +51,9 @@ pub struct Tracker {
     pub(super) table: Table,
     pub(super) unpaired: Unpaired,
     /// Those that a REQ has asked for and no REP has answered.
-    pub(super) awaited: Unpaired,
+    pub(super) awaited: Awaited,
+    pub(super) log_room: LogRoom,
+    pub(super) suspects: Suspects,
     cm: CmTable,
     /// Those that are over, whose numbers may be used again.
     finished: VecDeque<Connection>,
@@ -71,7 +76,9 @@ impl Tracker {
             config,
             table: Table::default(),
             unpaired: Unpaired::default(),
-            awaited: Unpaired::default(),
+            awaited: Awaited::default(),
+            log_room: LogRoom::default(),
+            suspects: Suspects::default(),
             cm: CmTable::default(),
             finished: VecDeque::new(),
             waiting: Vec::with_capacity(GROUP),
@@ -218,6 +225,11 @@ impl Tracker {
     pub(super) fn new_conn(&mut self, keys: [Option<FlowKey>; 2], service: Service) -> Conn {
         let id = self.next_id;
         self.next_id = id.saturating_add(1);
+        self.conn_of(id, keys, service)
+    }
+
+    /// A connection with this number.
+    pub(super) fn conn_of(&self, id: u64, keys: [Option<FlowKey>; 2], service: Service) -> Conn {
         let mut conn = Conn::new(id, keys, service);
         if let Some(room) = &self.room {
             for dir in &mut conn.dirs {
@@ -245,8 +257,9 @@ impl Tracker {
             let packets = if let Some(oldest) = self.finished.pop_front() {
                 oldest.packets()
             } else if let Some(slot) = self.table.oldest()
-                && let Some(conn) = self.table.remove(slot)
+                && let Some(mut conn) = self.table.remove(slot)
             {
+                conn.let_go();
                 self.forget_pairing(&conn, slot);
                 self.cm.forget(&conn);
                 conn.packets()
@@ -260,8 +273,11 @@ impl Tracker {
 
     /// The connection is not to be paired any more.
     pub(super) fn forget_pairing(&mut self, conn: &Conn, slot: usize) {
-        let key = conn.dirs.iter().find_map(|dir| dir.key);
-        if let Some(hosts) = key.map(|key| key.hosts()).filter(|_| !conn.is_paired()) {
+        let hosts = conn.dirs.iter().find_map(|dir| dir.key).map(|key| key.hosts());
+        if let Some(hosts) = hosts.filter(|_| conn.is_paired() && conn.trial > 0) {
+            self.unpaired.end_trial(&hosts, slot);
+        }
+        if let Some(hosts) = hosts.filter(|_| !conn.is_paired()) {
             self.unpaired.remove(&hosts, slot);
             self.awaited.remove(&hosts, slot);
         }
@@ -308,6 +324,7 @@ impl Tracker {
 
     fn conclude(mut self, end: CaptureEnd) -> Report {
         self.totals.flow_control.end(self.totals.times);
+        self.pair_at_end();
         let mut connections: Vec<Connection> = self.finished.into();
         // What takes room in a report is in boxes: they go where the connections were.
         connections.reserve_exact(self.table.len());

@@ -7,6 +7,7 @@ use roce_wire::Psn;
 use super::copies::Lag;
 use super::hindsight::{AskedLoss, Lost};
 use super::holes::{Hole, Holes};
+use super::lives::Held;
 use super::proof::{Event, Proofs};
 use super::report::OtherKeys;
 use super::seen::Seen;
@@ -98,7 +99,8 @@ pub(super) struct Trouble {
     pub head: Option<Head>,
     /// The PSN that was RNR NAKed last, and how often in a row.
     pub rnr_tries: Option<(Psn, u32)>,
-    pub wild: Option<Psn>,
+    /// Requests that may be the first of a new life.
+    pub held: Option<Box<Held>>,
     /// Behind the end of the message whose open READ has an unknown number of PSNs.
     pub unknown_span: Option<(Psn, u32)>,
     pub retransmitted: u64,

@@ -1,8 +1,7 @@
 //! What is the matter with an end of a connection.
 
-use roce_wire::Service;
-
 use super::collect::{Collector, name, ways};
+use super::one_way;
 use super::policy::Policy;
 use super::versions::Strangers;
 use crate::connections::{Connection, DirectionReport, Event, Outcome, Report};
@@ -24,7 +23,7 @@ pub(super) fn judge(
         q_key(connection, found);
         q_key_changes(connection, found);
     }
-    one_way(report, strangers, found);
+    one_way::judge(report, strangers, found);
 }
 
 fn fatal(connection: &Connection, found: &mut Collector) {
@@ -160,28 +159,6 @@ fn q_key_changes(connection: &Connection, found: &mut Collector) {
                 finding.list("q_keys", format!("{key:#010x}"));
             }
             finding.sum("datagrams", direction.packets);
-        }
-    }
-}
-
-/// Packets one way from which on the other way is missed.
-const ONE_WAY: u64 = 8;
-
-fn one_way(report: &Report, strangers: &Strangers, found: &mut Collector) {
-    for connection in &report.connections {
-        let is_reliable = matches!(connection.service, Service::Rc | Service::Xrc);
-        // Who repeats a request in vain, and who talks to a stranger, has no answer: that is said.
-        let is_told = matches!(connection.outcome, Outcome::RetryExceeded | Outcome::Unanswered)
-            || strangers.include(connection);
-        if !is_reliable || is_told || connection.is_two_way() || connection.packets() < ONE_WAY {
-            continue;
-        }
-        for (way, direction) in ways(connection).into_iter().filter(|(_, d)| d.packets > 0) {
-            let frames = [connection.first_frame, connection.last_frame];
-            if let Some(finding) = found.add("one-way", way, 1, frames) {
-                finding.sum("packets", direction.packets);
-                finding.sum("retransmitted_packets", direction.retransmitted_packets);
-            }
         }
     }
 }

@@ -10,6 +10,7 @@ mod endpoint;
 mod flow_control;
 mod loss;
 mod marking;
+mod one_way;
 mod path;
 mod policy;
 mod rewritten;

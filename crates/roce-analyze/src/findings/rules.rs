@@ -235,7 +235,7 @@ pub const RULES: &[Rule] = &[
         id: "one-way",
         severity: Warning,
         title: "only one direction of connections was captured",
-        when: "a reliable connection has at least 8 packets one way and none the other way",
+        when: "a reliable connection has at least 8 packets one way and none the other way, and no flow the other way between its hosts lacks a partner",
         meaning: "The other direction takes another path than the one that is captured, or does not arrive.",
         advice: "Mirror both directions of the port; else check the route back: ip route get ADDR.",
     },
@@ -390,6 +390,14 @@ pub const RULES: &[Rule] = &[
         when: "a request that calls for an answer has none for more than a second up to the end of the capture, or the capture ends when it is sent for the third time or more",
         meaning: "The connection hangs, or its answers are not captured.",
         advice: "Check the other end: rdma resource show qp; check that both directions are captured.",
+    },
+    Rule {
+        id: "unpaired-flows",
+        severity: Info,
+        title: "flows could not be paired into connections",
+        when: "between two hosts there are reliable flows both ways, one with at least 8 packets, of which nothing says which two are one connection",
+        meaning: "Both directions may well be there: packets name one queue pair only, and neither PSNs nor UDP source ports tell the flows apart. What needs both directions, such as loss and latency, is not known of them.",
+        advice: "Capture the beginning of the connections, the connection manager's exchange included, or longer; see roce-sniff connections FILE.",
     },
     Rule {
         id: "version-mismatch",

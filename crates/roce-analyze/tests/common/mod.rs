@@ -10,6 +10,7 @@
 )]
 
 pub(crate) mod made;
+pub(crate) mod pairs;
 
 use std::path::PathBuf;
 

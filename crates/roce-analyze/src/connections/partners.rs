@@ -1,0 +1,272 @@
+//! Two flows become one connection.
+
+use roce_wire::{IcrcState, Service};
+
+use super::connection::Conn;
+use super::direction::flag;
+use super::key::{FlowKey, HostPair};
+use super::log::Log;
+use super::pairing::{FIRST_FRAMES, Found, Pair, SMALL_PSN, Verdict, is_answer, verdict};
+use super::requests::Fit;
+use super::seen::{Kind, Seen};
+use super::table::At;
+use super::tracker::Tracker;
+use super::unpaired::{Member, Search, is_near};
+
+/// How often all flows are gone through at the end of the capture, as every pair that is found may
+/// leave one candidate for another.
+const LAST_ROUNDS: usize = 16;
+/// And how many flows are looked at then in all.
+const LAST_LOOKS: usize = 1 << 14;
+
+impl Tracker {
+    /// A flow is new, and its other direction is not known.
+    pub(super) fn add_unpaired(&mut self, slot: usize, seen: &Seen) {
+        let Some(key) = self.table.get(slot).and_then(|conn| conn.dirs[0].key) else { return };
+        if key.src_qp().is_some() {
+            return;
+        }
+        let is_bad = seen.icrc == IcrcState::Bad;
+        let start = Some(seen.psn).filter(|_| seen.kind.is_request() && !is_bad);
+        // Notifications come from another part of the adapter.
+        let port = seen.src_port.filter(|_| seen.kind != Kind::Cnp);
+        let search = Search::default();
+        let member = Member { slot, port, start, search };
+        let has_neighbour = self.unpaired.add(&key, member);
+        let is_doubtful = start.is_none()
+            || has_neighbour
+            || seen.psn.get() < SMALL_PSN
+            || seen.frame <= FIRST_FRAMES;
+        if is_doubtful && let Some(conn) = self.table.get_mut(slot) {
+            conn.log = Some(Log::new(&self.log_room));
+        }
+    }
+
+    #[cold]
+    pub(super) fn try_to_pair(&mut self, at: At, seen: &Seen) -> At {
+        if let Some(asked) = self.awaited.asked(&self.table, at, seen) {
+            return self.complete_asked(at, asked);
+        }
+        self.part_rivals(at, seen);
+        match self.unpaired.find(&self.table, at, seen, false) {
+            Some(Found::Pair(pair)) => return self.join(at, pair),
+            Some(Found::Nothing { patience }) => {
+                if let Some(conn) = self.table.get_mut(at.slot()) {
+                    conn.patience = patience;
+                }
+            }
+            None => {}
+        }
+        at
+    }
+
+    /// The flow at `at` and another are one connection; returns where the flow is then.
+    fn join(&mut self, at: At, pair: Pair) -> At {
+        // The one that was there first keeps its number.
+        let (first, second) = if pair.is_older(&self.table, at.slot()) {
+            (pair.slot, at.slot())
+        } else {
+            (at.slot(), pair.slot)
+        };
+        let hosts = self.table.get(first).and_then(|conn| conn.dirs[0].key).map(|k| k.hosts());
+        let Some(hosts) = hosts else { return at };
+        self.unpaired.remove(&hosts, first);
+        self.unpaired.remove(&hosts, second);
+        let Some(mut taken) = self.table.remove(second) else { return at };
+        let again = if taken.packets() == 0 {
+            // Nothing went by that should have been followed otherwise.
+            None
+        } else {
+            self.table.get(first).and_then(|conn| self.follow_again(conn, &taken, pair))
+        };
+        let Some(conn) = self.table.get_mut(first) else { return at };
+        let key = taken.dirs[0].key;
+        let logs = conn.log.take().zip(taken.log.take());
+        match again {
+            Some(again) => *conn = again,
+            None => put_together(conn, taken, pair),
+        }
+        if let Some((there, back)) = logs.filter(|_| pair.trial > 0) {
+            conn.log = Some(Log::merged(there, &back));
+            conn.trial = pair.trial;
+            self.unpaired.add_trial(&hosts, first);
+        }
+        self.table.enter(first, 1);
+        key.filter(|_| second == at.slot())
+            .and_then(|key| self.table.find(&key))
+            .unwrap_or_else(|| At::new(first, 0).unwrap_or(at))
+    }
+
+    /// A flow turns up that may be part of a pair instead of one that is: then that was not sure.
+    fn part_rivals(&mut self, at: At, seen: &Seen) {
+        let Some(conn) = self.table.get(at.slot()) else { return };
+        let Some(key) = conn.dirs[0].key else { return };
+        let hosts = key.hosts();
+        if self.unpaired.trials(&hosts).is_empty() {
+            return;
+        }
+        let table = &self.table;
+        self.unpaired.keep_trials(&hosts, |slot| {
+            table.get(slot).is_some_and(|conn| conn.is_on_trial_between(&hosts))
+        });
+        let is_rival =
+            |slot: &&usize| table.get(**slot).is_some_and(|pair| pair.has_rival(&key, seen));
+        let parted: Vec<usize> =
+            self.unpaired.trials(&hosts).iter().filter(is_rival).copied().collect();
+        for slot in &parted {
+            self.part(*slot);
+        }
+        self.unpaired.keep_trials(&hosts, |slot| !parted.contains(&slot));
+    }
+
+    /// Two flows may not be one connection after all.
+    fn part(&mut self, slot: usize) {
+        let is_full = self.len().saturating_add(1) >= self.config.max_connections;
+        let Some(conn) = self.table.get_mut(slot) else { return };
+        let Some(log) = conn.log.take().filter(|_| !is_full && conn.cm.is_none()) else { return };
+        let Some(conn) = self.table.remove(slot) else { return };
+        for (dir, key) in conn.dirs.iter().map(|direction| direction.key).enumerate() {
+            let id = if dir == 0 { Some(conn.id) } else { None };
+            self.add_parted(id, (key, conn.service), log.of_direction(dir));
+        }
+    }
+
+    /// A flow that was thought to be part of a pair.
+    fn add_parted(
+        &mut self,
+        id: Option<u64>,
+        (key, service): (Option<FlowKey>, Service),
+        log: Box<Log>,
+    ) {
+        let mut conn = match id {
+            Some(id) => self.conn_of(id, [key, None], service),
+            None => self.new_conn([key, None], service),
+        };
+        for packet in log.packets() {
+            let repeat = packet.repeat.as_deref().copied();
+            conn.follow_whatever(0, (&packet.seen, repeat), &mut self.budget);
+        }
+        let first = log.packets().first().map(|packet| packet.seen);
+        let Some(slot) = self.table.add(conn) else { return };
+        if let Some(first) = first {
+            self.add_unpaired(slot, &first);
+        }
+        if let Some(conn) = self.table.get_mut(slot) {
+            conn.log = Some(log);
+        }
+    }
+
+    /// The connection, had it been known from the beginning; `None` where not all is kept that this
+    /// takes.
+    fn follow_again<'l>(&self, first: &'l Conn, second: &'l Conn, pair: Pair) -> Option<Conn> {
+        let (there, back) = (first.log.as_deref()?, second.log.as_deref()?);
+        let keys = [first.dirs[0].key, second.dirs[0].key];
+        let mut conn = self.conn_of(first.id, keys, first.service);
+        conn.pairing = Some((pair.by, pair.confidence));
+        conn.cm.clone_from(&first.cm);
+        conn.first_seen = first.first_seen;
+        conn.is_over = first.is_over;
+        let mut budget = self.budget;
+        let packets = |log: &'l Log, dir| log.packets().iter().map(move |packet| (dir, packet));
+        let mut all: Vec<_> = packets(there, 0).chain(packets(back, 1)).collect();
+        all.sort_by_key(|(_, packet)| packet.seen.frame);
+        for (dir, packet) in all {
+            let repeat = packet.repeat.as_deref().copied();
+            if conn.observe_out_of_line(dir, (&packet.seen, repeat), &mut budget) == Fit::Anew {
+                return None;
+            }
+        }
+        Some(conn)
+    }
+
+    /// Nothing will rule out any more candidates: what is left must do.
+    pub(super) fn pair_at_end(&mut self) {
+        let mut looks = 0usize;
+        for round in 0..LAST_ROUNDS {
+            let mut slots = self.unpaired.two_way();
+            slots.sort_unstable();
+            let mut has_changed = false;
+            for slot in slots {
+                looks = looks.saturating_add(1);
+                if looks > LAST_LOOKS {
+                    return;
+                }
+                let Some(at) = At::new(slot, 0) else { continue };
+                let Some(seen) = self.table.get(slot).and_then(last_answer) else { continue };
+                let found = self.unpaired.find(&self.table, at, &seen, true);
+                if let Some(Found::Pair(pair)) = found {
+                    self.join(at, pair);
+                    has_changed = true;
+                }
+            }
+            // The first round tells what each may be, and so what others cannot be.
+            if !has_changed && round > 0 {
+                return;
+            }
+        }
+    }
+}
+
+/// The newest answer of a flow whose packets are all known.
+fn last_answer(conn: &Conn) -> Option<Seen> {
+    let is_answer = |seen: &&Seen| is_answer(seen) && seen.icrc != IcrcState::Bad;
+    let packets = conn.log.as_ref()?.packets().iter().rev();
+    packets.map(|packet| &packet.seen).find(is_answer).copied()
+}
+
+/// The direction that is known of `taken` is the other one of `conn`. What its answers were to is
+/// not known any more.
+fn put_together(conn: &mut Conn, taken: Conn, pair: Pair) {
+    let [taken, _] = taken.dirs;
+    conn.log = None;
+    conn.dirs[1] = taken;
+    let [there, back] = &mut conn.dirs;
+    if there.has(flag::UNMATCHED) {
+        back.forget_waiting();
+    }
+    if back.has(flag::UNMATCHED) {
+        there.forget_waiting();
+    }
+    conn.pairing = Some((pair.by, pair.confidence));
+}
+
+impl Conn {
+    fn is_on_trial_between(&self, hosts: &HostPair) -> bool {
+        let is_between = self.dirs[0].key.is_some_and(|key| key.hosts() == *hosts);
+        is_between && self.log.is_some() && self.is_paired()
+    }
+
+    /// An answer of a pair that is on trial: it counts if it fits. Says whether it is the last one
+    /// that was wanted.
+    pub(super) fn try_on(&mut self, dir: usize, seen: &Seen) -> bool {
+        if self.trial == 0 || !is_answer(seen) || seen.icrc == IcrcState::Bad {
+            return false;
+        }
+        let [a, b] = &self.dirs;
+        let asked = if dir == 0 { b } else { a };
+        if verdict((asked, self.service), seen) == Verdict::Fits {
+            self.trial = self.trial.saturating_sub(1);
+            if self.trial == 0 {
+                self.log = None;
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Whether a packet of another flow may be part of this pair: it begins as one of the flows did,
+    /// or answers one of them.
+    fn has_rival(&self, key: &FlowKey, seen: &Seen) -> bool {
+        self.dirs.iter().any(|direction| {
+            let Some(known) = direction.key else { return false };
+            if is_answer(seen) {
+                known.src() == key.dst()
+                    && verdict((direction, self.service), seen) == Verdict::Fits
+            } else {
+                known.src() == key.src()
+                    && direction.has(flag::STARTED)
+                    && is_near(Some(direction.next), Some(seen.psn))
+            }
+        })
+    }
+}

@@ -1,0 +1,285 @@
+//! The flows between two hosts whose other direction is not known, and what rules pairs of them out.
+//!
+//! What was ruled out once is never looked at again, so that looking for partners costs a bounded
+//! number of steps a packet, however many flows there are.
+
+use hashbrown::HashMap;
+use roce_wire::Psn;
+
+use super::key::{FlowKey, HostPair};
+
+/// How many flows one way between two hosts are candidates: the newest.
+const MAX_MEMBERS: usize = 8192;
+/// How many words of 64 pairs that are ruled out are kept, of all hosts together: 16 MiB.
+const MAX_WORDS: usize = 1 << 21;
+/// So many members that are gone are not worth moving the others for.
+const FEW_GONE: usize = 64;
+/// How many pairs between two hosts are tried on at a time: the newest.
+const MAX_TRIALS: usize = 32;
+/// How many of the newest flows a new one is compared with.
+const NEIGHBOURS: usize = 64;
+
+/// Connections of which only one direction is known, by their hosts.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Unpaired {
+    by_hosts: HashMap<HostPair, Group, foldhash::fast::RandomState>,
+    /// Where each is in its group.
+    places: HashMap<usize, Place, foldhash::fast::RandomState>,
+    words: usize,
+}
+
+/// Where a flow is in its group.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub side: usize,
+    pub index: usize,
+}
+
+/// The unpaired flows between two hosts, by the host that they come from.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Group {
+    pub sides: [Side; 2],
+    /// Pairs between these hosts that are not sure yet.
+    trials: Vec<usize>,
+}
+
+/// Those that come from one of the hosts, oldest first.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Side {
+    /// `None` where one was that is gone: the places of the others are remembered elsewhere.
+    pub members: Vec<Option<Member>>,
+    gone: usize,
+    /// Whether there were more than are listed, so that none is the only one.
+    pub is_cut: bool,
+}
+
+/// One of them. What its packets were stands in its connection.
+#[derive(Clone, Debug)]
+pub(super) struct Member {
+    pub slot: usize,
+    /// UDP source port of its first packet.
+    pub port: Option<u16>,
+    /// PSN of its first packet, if that is a request.
+    pub start: Option<Psn>,
+    pub search: Search,
+}
+
+/// How far the search for a partner is.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Search {
+    /// One bit for each member of the other side that is ruled out.
+    ruled_out: Vec<u64>,
+    /// The only member left that it can be, and how many answers in a row say so.
+    pub sole: Option<(usize, u32)>,
+    /// Whether there was more than one that it could have been.
+    pub has_rivals: bool,
+    /// Answers in a row that nobody had asked for.
+    pub misses: u32,
+    /// How often all was forgotten.
+    pub resets: u8,
+}
+
+impl Search {
+    /// Which of 64 members are ruled out.
+    pub(super) fn word(&self, at: usize) -> u64 {
+        self.ruled_out.get(at).copied().unwrap_or(0)
+    }
+
+    pub(super) fn rules_out(&self, index: usize) -> bool {
+        self.word(index / 64) >> (index % 64) & 1 == 1
+    }
+
+    /// Rules a member out, as far as there is room to remember it.
+    fn rule_out(&mut self, index: usize, words: &mut usize) {
+        let (word, bit) = (index / 64, index % 64);
+        if word >= self.ruled_out.len() {
+            let more = word.saturating_add(1).saturating_sub(self.ruled_out.len());
+            if words.saturating_add(more) > MAX_WORDS {
+                return;
+            }
+            *words = words.saturating_add(more);
+            self.ruled_out.resize(word.saturating_add(1), 0);
+        }
+        if let Some(word) = self.ruled_out.get_mut(word) {
+            *word |= 1 << bit;
+        }
+    }
+
+    /// Begins anew: whoever was ruled out may have been so for packets that the capture missed.
+    fn forget(&mut self, words: &mut usize) {
+        *words = words.saturating_sub(self.ruled_out.len());
+        let resets = self.resets.saturating_add(1);
+        *self = Self { resets, has_rivals: true, ..Self::default() };
+    }
+
+    /// The members of the other side have moved.
+    fn moved(&mut self, new_places: &[Option<usize>], words: &mut usize) {
+        let old = core::mem::take(&mut self.ruled_out);
+        *words = words.saturating_sub(old.len());
+        let new_place = |old: usize| new_places.get(old).copied().flatten();
+        for (at, word) in old.iter().enumerate() {
+            let mut left = *word;
+            while left != 0 {
+                let bit = usize::try_from(left.trailing_zeros()).unwrap_or(0);
+                left &= left.wrapping_sub(1);
+                if let Some(new) = new_place(at.saturating_mul(64).saturating_add(bit)) {
+                    self.rule_out(new, words);
+                }
+            }
+        }
+        self.sole = self.sole.and_then(|(index, sure)| Some((new_place(index)?, sure)));
+    }
+}
+
+impl Unpaired {
+    /// Adds a connection, of which the flow with this key is known. Says whether another one the
+    /// same way has PSNs near to its own.
+    pub(super) fn add(&mut self, key: &FlowKey, member: Member) -> bool {
+        let (slot, start) = (member.slot, member.start);
+        let hosts = key.hosts();
+        let side = usize::from(key.is_from_low());
+        let group = self.by_hosts.entry(hosts).or_default();
+        let Some(list) = group.sides.get_mut(side) else { return false };
+        if list.members.len().saturating_sub(list.gone) >= MAX_MEMBERS {
+            list.is_cut = true;
+            let oldest = list.members.iter().flatten().next().map(|member| member.slot);
+            if let Some(oldest) = oldest {
+                self.leave(&hosts, oldest);
+            }
+        }
+        let Some(list) = self.by_hosts.get_mut(&hosts).and_then(|g| g.sides.get_mut(side)) else {
+            return false;
+        };
+        let newest = list.members.iter().rev().take(NEIGHBOURS).flatten();
+        let is_near = |other: &Member| is_near(start, other.start);
+        let has_neighbour = newest.into_iter().any(is_near);
+        let index = list.members.len();
+        list.members.push(Some(member));
+        self.places.insert(slot, Place { side, index });
+        has_neighbour
+    }
+
+    /// The flow is paired, or gone.
+    pub(super) fn remove(&mut self, hosts: &HostPair, slot: usize) {
+        self.leave(hosts, slot);
+        self.forget_idle(hosts);
+    }
+
+    fn forget_idle(&mut self, hosts: &HostPair) {
+        let is_idle = |side: &Side| side.members.len() == side.gone && !side.is_cut;
+        let is_idle = |group: &Group| group.trials.is_empty() && group.sides.iter().all(is_idle);
+        if self.by_hosts.get(hosts).is_some_and(is_idle) {
+            self.by_hosts.remove(hosts);
+        }
+    }
+
+    /// The pair is sure, or none any more.
+    pub(super) fn end_trial(&mut self, hosts: &HostPair, slot: usize) {
+        self.keep_trials(hosts, |other| other != slot);
+        self.forget_idle(hosts);
+    }
+
+    /// A pair is not sure yet.
+    pub(super) fn add_trial(&mut self, hosts: &HostPair, slot: usize) {
+        let trials = &mut self.by_hosts.entry(*hosts).or_default().trials;
+        if trials.len() >= MAX_TRIALS {
+            trials.remove(0);
+        }
+        trials.push(slot);
+    }
+
+    /// The pairs between two hosts that were not sure when they were added.
+    pub(super) fn trials(&self, hosts: &HostPair) -> &[usize] {
+        self.by_hosts.get(hosts).map_or(&[], |group| &group.trials)
+    }
+
+    /// Keeps those that are `wanted` still.
+    pub(super) fn keep_trials(&mut self, hosts: &HostPair, wanted: impl Fn(usize) -> bool) {
+        if let Some(group) = self.by_hosts.get_mut(hosts) {
+            group.trials.retain(|slot| wanted(*slot));
+        }
+    }
+
+    fn leave(&mut self, hosts: &HostPair, slot: usize) {
+        let Some(Place { side, index }) = self.places.remove(&slot) else { return };
+        let Some(group) = self.by_hosts.get_mut(hosts) else { return };
+        let Some(list) = group.sides.get_mut(side) else { return };
+        let Some(member) = list.members.get_mut(index).and_then(Option::take) else { return };
+        self.words = self.words.saturating_sub(member.search.ruled_out.len());
+        list.gone = list.gone.saturating_add(1);
+        if list.gone > FEW_GONE && list.gone.saturating_mul(2) > list.members.len() {
+            self.close_up(hosts, side);
+        }
+    }
+
+    /// Moves the members of a side together.
+    fn close_up(&mut self, hosts: &HostPair, side: usize) {
+        let Self { by_hosts, places, words } = self;
+        let Some(group) = by_hosts.get_mut(hosts) else { return };
+        let Some(list) = group.sides.get_mut(side) else { return };
+        let mut new_places = Vec::with_capacity(list.members.len());
+        let mut next = 0usize;
+        for member in &list.members {
+            new_places.push(member.as_ref().map(|member| {
+                places.insert(member.slot, Place { side, index: next });
+                let index = next;
+                next = next.saturating_add(1);
+                index
+            }));
+        }
+        list.members.retain(Option::is_some);
+        list.gone = 0;
+        let other = if hosts.is_one() { side } else { 1usize.saturating_sub(side) };
+        let others = group.sides.get_mut(other).map(|side| side.members.iter_mut().flatten());
+        for member in others.into_iter().flatten() {
+            member.search.moved(&new_places, words);
+        }
+    }
+
+    /// The group of a flow, and its place there.
+    pub(super) fn group(&self, hosts: &HostPair, slot: usize) -> Option<(&Group, Place)> {
+        Some((self.by_hosts.get(hosts)?, *self.places.get(&slot)?))
+    }
+
+    /// The search of a flow.
+    pub(super) fn search(&mut self, hosts: &HostPair, place: Place) -> Option<&mut Search> {
+        let list = self.by_hosts.get_mut(hosts)?.sides.get_mut(place.side)?;
+        Some(&mut list.members.get_mut(place.index)?.as_mut()?.search)
+    }
+
+    /// The flow at `place` cannot be the other direction of these.
+    pub(super) fn rule_out(&mut self, hosts: &HostPair, place: Place, others: &[usize]) {
+        let list = self.by_hosts.get_mut(hosts).and_then(|g| g.sides.get_mut(place.side));
+        let member = list.and_then(|list| list.members.get_mut(place.index)?.as_mut());
+        let Some(Member { search, .. }) = member else { return };
+        for other in others {
+            search.rule_out(*other, &mut self.words);
+        }
+    }
+
+    /// What was ruled out for the flow at `place` is forgotten.
+    pub(super) fn forget(&mut self, hosts: &HostPair, place: Place) {
+        let list = self.by_hosts.get_mut(hosts).and_then(|g| g.sides.get_mut(place.side));
+        let member = list.and_then(|list| list.members.get_mut(place.index)?.as_mut());
+        if let Some(Member { search, .. }) = member {
+            search.forget(&mut self.words);
+        }
+    }
+
+    /// The places of all flows between hosts that have some both ways, in no order.
+    pub(super) fn two_way(&self) -> Vec<usize> {
+        let is_used = |side: &Side| side.members.len() > side.gone;
+        let two_way = |(hosts, group): &(&HostPair, &Group)| {
+            let used = group.sides.iter().filter(|side| is_used(side)).count();
+            used == 2 || (used == 1 && hosts.is_one())
+        };
+        let groups = self.by_hosts.iter().filter(two_way).flat_map(|(_, group)| &group.sides);
+        groups.flat_map(|side| &side.members).flatten().map(|member| member.slot).collect()
+    }
+}
+
+/// Whether two streams have PSNs that might be taken for each other's.
+pub(super) fn is_near(a: Option<Psn>, b: Option<Psn>) -> bool {
+    let distance = a.zip(b).map(|(a, b)| a.distance_from(b).unsigned_abs());
+    distance.is_some_and(|distance| distance <= super::requests::WINDOW.unsigned_abs())
+}

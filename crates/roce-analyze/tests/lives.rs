@@ -1,0 +1,151 @@
+//! Queue pair numbers that are used again without a word of the connection manager.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test may be blunt"
+)]
+
+mod common;
+
+use common::pairs::{Pair, in_order};
+use common::{Record, analyze};
+use roce_analyze::connections::{Config, Report};
+use roce_analyze::findings::{Policy, evaluate};
+use roce_wire::IcrcFill;
+
+const SECOND: u64 = 1_000_000_000;
+const PAIR: Pair = Pair { qpns: [0x101, 0x202], ports: [0xc123, 0xc123] };
+
+/// So many SENDs from PSN `start`, 50 µs apart, each answered 10 µs later.
+fn life(begins: u64, start: u32, count: u32) -> Vec<Record> {
+    let packets = (0..count).flat_map(|nth| {
+        let time = begins + u64::from(nth) * 50_000;
+        [
+            PAIR.send(0, time, (start + nth) & 0xff_ffff),
+            PAIR.ack(1, time + 10_000, (start + nth) & 0xff_ffff, nth + 1),
+        ]
+    });
+    packets.collect()
+}
+
+/// Packets both ways, and start PSN, of each connection.
+fn lives(report: &Report) -> Vec<(u64, u64, Option<u32>)> {
+    let told = |c: &roce_analyze::connections::Connection| {
+        (c.a_to_b.packets, c.b_to_a.packets, c.a.start_psn)
+    };
+    report.connections.iter().map(told).collect()
+}
+
+fn ids(report: &Report) -> Vec<&'static str> {
+    evaluate(report, &Policy::default()).into_iter().map(|finding| finding.id).collect()
+}
+
+fn ghosts(report: &Report) -> u64 {
+    let directions = report.connections.iter().flat_map(|c| c.directions());
+    directions.map(|direction| direction.ghost_packets).sum()
+}
+
+#[test]
+fn the_packet_that_begins_a_life_belongs_to_it() {
+    let starts = [1000, 0x70_0000, 0x20_0000, 0xff_fff0, 0x55_5555];
+    let lives_of = |starts: &[u32]| {
+        (0..).zip(starts).flat_map(|(nth, start)| life(nth * 5 * SECOND, *start, 20)).collect()
+    };
+    let records: Vec<Record> = lives_of(&starts);
+    let report = analyze(&records, Config::default());
+    assert_eq!(lives(&report), starts.map(|start| (20, 20, Some(start))));
+    assert_eq!((ghosts(&report), ids(&report)), (0, vec![]));
+    assert!(report.connections.iter().all(|c| c.a.qpn == Some(0x101) && c.b.qpn == Some(0x202)));
+}
+
+#[test]
+fn without_answers_a_life_begins_after_a_long_silence() {
+    let requests = |begins, start| {
+        (0..20).map(move |nth| PAIR.send(0, begins + nth * 50_000, start + nth as u32))
+    };
+    let records: Vec<Record> = requests(0, 1000).chain(requests(5 * SECOND, 0x70_0000)).collect();
+    let report = analyze(&records, Config::default());
+    assert_eq!(lives(&report), [(20, 0, Some(1000)), (20, 0, Some(0x70_0000))]);
+    assert_eq!(ghosts(&report), 0);
+}
+
+#[test]
+fn late_packets_of_a_life_that_is_over_do_not_cut_the_next() {
+    let mut records = life(0, 1000, 20);
+    records.extend(life(5 * SECOND, 0x70_0000, 20));
+    // In the middle of the second life, one after the other.
+    let late =
+        (0..3).map(|nth| PAIR.send(0, 5 * SECOND + 300_000 + u64::from(nth) * 1_000, 1017 + nth));
+    records.extend(late);
+    let report = analyze(&in_order(records), Config::default());
+    assert_eq!(lives(&report), [(20, 20, Some(1000)), (23, 20, Some(0x70_0000))]);
+    assert_eq!((ghosts(&report), report.connections[1].a_to_b.ghost_packets), (3, 3));
+    assert_eq!(report.connections[1].a_to_b.messages.send, 20);
+}
+
+#[test]
+fn the_responder_counts_messages_from_the_beginning_of_a_life() {
+    // The same PSN, one before it, one behind it.
+    for start in [1000, 990, 3000] {
+        let mut records = life(0, 1000, 20);
+        records.extend(life(5 * SECOND, start, 20));
+        let report = analyze(&records, Config::default());
+        assert_eq!(lives(&report), [(20, 20, Some(1000)), (20, 20, Some(start))]);
+        assert_eq!(ids(&report), [] as [&str; 0]);
+    }
+}
+
+#[test]
+fn what_is_sent_again_after_a_pause_is_no_new_life() {
+    // The last answer was lost behind the capture point; the first message was the last one, too.
+    for count in [1, 2, 5] {
+        let mut records = life(0, 0, count);
+        records.push(PAIR.send(0, SECOND, count - 1));
+        records.push(PAIR.ack(1, SECOND + 10_000, count - 1, count));
+        let report = analyze(&records, Config::default());
+        let packets = u64::from(count) + 1;
+        assert_eq!(lives(&report), [(packets, packets, Some(0))]);
+        let [there, back] = report.connections[0].directions();
+        assert_eq!((there.retransmitted_packets, there.retransmissions.timeout_driven), (1, 1));
+        assert_eq!(back.loss.unwrap().after_capture, 1);
+    }
+}
+
+#[test]
+fn a_gap_after_a_pause_is_no_new_life() {
+    let mut records = life(0, 0, 5);
+    // Of three SENDs the first is missing; the responder asks for it.
+    records.extend([6, 7].map(|psn| PAIR.send(0, SECOND + u64::from(psn) * 1_000, psn)));
+    records.push(PAIR.ack(1, SECOND + 20_000, 7, 8));
+    let report = analyze(&records, Config::default());
+    assert_eq!(lives(&report), [(7, 6, Some(0))]);
+    assert_eq!(report.connections[0].a_to_b.loss.unwrap().not_captured, 1);
+}
+
+#[test]
+fn a_direction_whose_icrc_is_always_wrong_is_there() {
+    let mut records = Vec::new();
+    for nth in 0..50 {
+        let time = u64::from(nth) * 50_000;
+        records.push(PAIR.send_with(0, time, 1000 + nth, IcrcFill::Flipped(0x0102_0304)));
+        records.push(PAIR.ack(1, time + 10_000, 1000 + nth, nth + 1));
+    }
+    let report = analyze(&records, Config::default());
+    let told: Vec<_> =
+        report.connections.iter().map(|c| (c.a_to_b.packets, c.a_to_b.icrc_bad)).collect();
+    assert_eq!(told, [(50, 50), (50, 0)]);
+    assert_eq!((report.totals.icrc_bad_elsewhere, report.totals.connection_packets), (0, 100));
+    assert!(report.totals.is_conserved());
+    assert_eq!(ids(&report), ["bad-icrc", "unpaired-flows"]);
+}
+
+#[test]
+fn a_few_packets_with_a_wrong_icrc_make_no_flow() {
+    let mut records = life(0, 1000, 20);
+    let elsewhere = Pair { qpns: [0x101, 0x203], ..PAIR };
+    records.extend((0..3).map(|nth| elsewhere.send_with(0, SECOND, nth, IcrcFill::Flipped(1))));
+    let report = analyze(&records, Config::default());
+    assert_eq!((report.connections.len(), report.totals.icrc_bad_elsewhere), (1, 3));
+}

@@ -1,0 +1,160 @@
+//! Many queue pairs between two hosts that are all alike: which flows are one connection?
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test may be blunt"
+)]
+
+mod common;
+
+use std::collections::HashMap;
+
+use common::pairs::{Numbers, Pair, in_order};
+use common::{Record, analyze};
+use roce_analyze::connections::{Config, LearnedFrom, Report};
+use roce_analyze::findings::{Policy, evaluate};
+
+/// Queue pairs as collective communication uses them: one message each in every round, all of the
+/// same shape, from PSN 0.
+struct Rounds {
+    pairs: Vec<Pair>,
+    records: Vec<Record>,
+}
+
+fn rounds(count: u32, rounds: u32, seed: u64) -> Rounds {
+    let mut numbers = Numbers(seed);
+    let pairs: Vec<Pair> = (0..count)
+        .map(|nth| Pair {
+            // B's are in no order.
+            qpns: [0x100 + nth, 0x20_0000 + (nth * 7919) % 100_003],
+            ports: [0, 1].map(|_| 0xc000 + numbers.below(0x1000) as u16),
+        })
+        .collect();
+    let mut records = Vec::new();
+    for round in 0..rounds {
+        for pair in &pairs {
+            let start = u64::from(round) * 300_000 + numbers.below(100_000);
+            records.extend(pair.write(0, start, round * 4));
+            let answered = start + 8_000 + numbers.below(4_000);
+            records.push(pair.ack(1, answered, round * 4 + 3, round + 1));
+        }
+    }
+    Rounds { pairs, records: in_order(records) }
+}
+
+/// How many connections are right, and how many are not.
+fn score(report: &Report, pairs: &[Pair]) -> (usize, usize) {
+    let truth: HashMap<u32, u32> = pairs.iter().map(|pair| pair.qpns.into()).collect();
+    let known = report.connections.iter().filter_map(|c| Some((c.a.qpn?, c.b.qpn?)));
+    let is_right = |(a, b): &(u32, u32)| truth.get(a) == Some(b) || truth.get(b) == Some(a);
+    let (right, wrong): (Vec<_>, Vec<_>) = known.partition(is_right);
+    (right.len(), wrong.len())
+}
+
+fn ids(report: &Report) -> Vec<&'static str> {
+    evaluate(report, &Policy::default()).into_iter().map(|finding| finding.id).collect()
+}
+
+#[test]
+fn queue_pairs_that_are_alike_are_told_apart_by_when_they_are_answered() {
+    for (count, seed) in [(2, 1), (8, 2), (12, 3), (24, 4), (100, 5)] {
+        let Rounds { pairs, records } = rounds(count, 60, seed);
+        let report = analyze(&records, Config::default());
+        assert_eq!(score(&report, &pairs), (pairs.len(), 0), "{count}");
+        assert_eq!(report.connections.len(), pairs.len());
+        for c in &report.connections {
+            assert_eq!(c.learned_from, Some(LearnedFrom::Psn));
+            // What went by before that was known is part of it.
+            assert_eq!((c.a_to_b.packets, c.b_to_a.packets, c.b_to_a.acks), (240, 60, 60));
+            assert_eq!((c.a_to_b.messages.write, c.a_to_b.retransmitted_packets), (60, 0));
+            assert_eq!(c.a_to_b.ack_latency_ns.as_ref().unwrap().count, 60, "{count}");
+            assert_eq!(c.a_to_b.missing_psns + c.b_to_a.missing_psns, 0);
+        }
+        assert!(ids(&report).iter().all(|id| *id == "low-entropy"), "{:?}", ids(&report));
+    }
+}
+
+#[test]
+fn no_pair_is_wrong_where_the_capture_begins_in_the_middle() {
+    for seed in 0..20 {
+        let Rounds { pairs, records } = rounds(24, 60, seed);
+        let first = 500 + Numbers(seed).below(2_000) as usize;
+        let report = analyze(&records[first..], Config::default());
+        assert_eq!(score(&report, &pairs), (pairs.len(), 0), "{seed}");
+        assert_eq!(ids(&report), [] as [&str; 0], "{seed}");
+    }
+}
+
+#[test]
+fn no_pair_is_wrong_where_the_capture_misses_frames() {
+    for seed in 0..20 {
+        let Rounds { pairs, records } = rounds(24, 100, seed);
+        let mut numbers = Numbers(seed);
+        let kept = records.iter().filter(|_| numbers.below(100) > 0);
+        let report = analyze(kept, Config::default());
+        let (right, wrong) = score(&report, &pairs);
+        assert_eq!(wrong, 0, "{seed}");
+        assert!(right > 20, "{seed}: {right}");
+        assert!(!ids(&report).contains(&"one-way"), "{seed}");
+    }
+}
+
+/// Both send, then both answer: there is nothing that tells which answers which.
+#[test]
+fn where_two_fit_equally_well_nothing_is_said() {
+    let pairs = [[0x11, 0x21], [0x12, 0x22]].map(|qpns| Pair { qpns, ports: [50_000; 2] });
+    let mut records = Vec::new();
+    for round in 0..40 {
+        let start = u64::from(round) * 100_000;
+        for (nth, pair) in (0..).zip(pairs) {
+            records.push(pair.send(0, start + nth * 100, round));
+            records.push(pair.ack(1, start + 5_000 + nth * 100, round, round + 1));
+        }
+    }
+    let report = analyze(&in_order(records), Config::default());
+    assert_eq!((score(&report, &pairs), report.connections.len()), ((0, 0), 4));
+    assert_eq!(ids(&report), ["unpaired-flows"]);
+    let found = evaluate(&report, &Policy::default());
+    assert_eq!((found[0].count, found[0].subject.as_str()), (4, "10.0.0.1 - 10.0.0.2"));
+}
+
+/// The same, and each has a UDP source port of its own, the same both ways.
+#[test]
+fn ports_of_their_own_tell_flows_apart() {
+    let pairs: Vec<Pair> = (0..16)
+        .map(|nth| Pair { qpns: [0x11 + nth, 0x91 - nth], ports: [50_000 + nth as u16; 2] })
+        .collect();
+    let mut records = Vec::new();
+    for round in 0..40 {
+        let start = u64::from(round) * 100_000;
+        for (nth, pair) in (0..).zip(&pairs) {
+            records.push(pair.send(0, start + nth * 100, round));
+            records.push(pair.ack(1, start + 5_000 + nth * 100, round, round + 1));
+        }
+    }
+    let report = analyze(&in_order(records), Config::default());
+    assert_eq!((score(&report, &pairs), report.connections.len()), ((16, 0), 16));
+    assert_eq!(ids(&report), [] as [&str; 0]);
+    assert!(
+        report.connections.iter().all(|c| c.a_to_b.ack_latency_ns.as_ref().unwrap().count == 40)
+    );
+}
+
+/// Ten thousand flows of which no two can be told to belong together. Were every answer held to every
+/// flow, this took 150 million steps, most of them to memory that is far away.
+#[test]
+fn ten_thousand_flows_that_are_alike_are_no_pairs() {
+    let pairs: Vec<Pair> = (0..5_000)
+        .map(|nth| Pair { qpns: [0x100 + nth, 0x10_0000 + nth], ports: [50_000; 2] })
+        .collect();
+    let mut records = Vec::new();
+    for round in 0..6 {
+        records.extend(pairs.iter().map(|pair| pair.send(0, 0, round)));
+        records.extend(pairs.iter().map(|pair| pair.ack(1, 0, round, round + 1)));
+    }
+    let report = analyze(&records, Config::default());
+    assert_eq!((score(&report, &pairs), report.connections.len()), ((0, 0), 10_000));
+    assert!(!ids(&report).contains(&"one-way"));
+}
