@@ -150,6 +150,23 @@ fn flow_control_is_told_by_port_and_priority() {
     assert!(text.contains("Port 02:00:00:00:00:0a lets priority 0 go on: 1 XON.\n"), "{text}");
 }
 
+/// `ibv_srq_pingpong` has 16 queue pairs: log₂ 16 = 4 bits where each has its own port. Of 16 equal paths
+/// 16 (1 − (15/16)¹⁶) = 10.303 are used then, and 1 − (15/16)¹⁵ = 62.019 % of the flows share one.
+#[test]
+fn the_spread_of_flows_is_in_the_document() {
+    let json = run_line("check rxe/srq_pingpong_v4.pcap --format json").well().json();
+    assert_eq!(json["spread"]["left_off"], 0);
+    let pairs = json["spread"]["pairs"].as_array().unwrap();
+    let there = pairs.iter().find(|pair| pair["from"] == "10.77.0.1").unwrap();
+    for (key, value) in [("connections", 16), ("flows", 16), ("udp_src_ports", 16)] {
+        assert_eq!(there[key], value, "{key}");
+    }
+    assert_eq!((&there["to"], &there["entropy_bits"]), (&"10.77.0.2".into(), &4.0.into()));
+    let of_16 = &there["expected"][3];
+    assert_eq!((&of_16["paths"], &of_16["used"]), (&16.into(), &10.303.into()));
+    assert_eq!(of_16["sharing_flows_percent"], 62.019);
+}
+
 /// Short pauses are a remark: exit code 0, and no storm.
 #[test]
 fn flow_control_is_no_error() {

@@ -342,3 +342,19 @@ fn congestion_marks_are_counted_by_direction() {
     assert_eq!(connection.b_to_a.cnps, 0);
     assert_eq!(connection.a_to_b.frames(Event::Ce).count(), 10);
 }
+
+/// tshark: frames 4 (SEND from A) and 8 (SEND from B) are the first with data of the connection, and
+/// all are Not-ECT; 5 is an acknowledgement, 6 a READ request.
+#[test]
+fn the_first_data_that_cannot_be_marked_is_named() {
+    let report = rxe("rping_v4");
+    let connection = report.connections.iter().find(|one| one.is_two_way()).unwrap();
+    let first = connection.directions().map(|way| way.first_not_ect_frame.map(|frame| frame.get()));
+    assert_eq!(first, [Some(4), Some(8)]);
+    // Traffic class 0x6a: ECT(0) all.
+    let report = rxe("tclass_v4");
+    let ways = report.connections.iter().flat_map(|one| one.directions());
+    for way in ways.filter(|way| way.ecn.data[0] == 0) {
+        assert_eq!(way.first_not_ect_frame, None);
+    }
+}

@@ -367,12 +367,12 @@ impl Direction {
             let bit = 1u64 << (class >> 2);
             let ecn = Ecn::from_tos(class);
             if seen.is_data() {
-                if *data & bit == 0 {
-                    *data |= bit;
-                    self.note_class(ecn, seen.frame);
-                }
+                *data |= bit;
                 if let Some(count) = self.ecn.get_mut(usize::from(ecn.bits())) {
-                    *count = count.saturating_add(1);
+                    match count.wrapping_add(1) {
+                        0 | 1 => self.note_codepoint(ecn, seen),
+                        next => *count = next,
+                    }
                 }
                 if ecn == Ecn::Ce {
                     self.note_congestion(seen);
@@ -400,17 +400,19 @@ impl Direction {
         }
     }
 
-    /// The first packet with data of its DSCP.
+    /// The first packet with data of its ECN codepoint, or one more than can be counted.
     #[cold]
-    fn note_class(&mut self, ecn: Ecn, frame: u64) {
+    fn note_codepoint(&mut self, ecn: Ecn, seen: &Seen) {
+        if let Some(count) = self.ecn.get_mut(usize::from(ecn.bits())) {
+            *count = count.saturating_add(1);
+        }
         if ecn == Ecn::NotEct && self.first_not_ect == 0 {
-            let behind = frame.saturating_sub(self.first_frame).saturating_add(1);
+            let behind = seen.frame.saturating_sub(self.first_frame).saturating_add(1);
             self.first_not_ect = u32::try_from(behind).unwrap_or(0);
         }
     }
 
-    /// The first packet with data that cannot be marked; `None` when there is none, or it follows
-    /// data of its DSCP that can be.
+    /// The first packet with data that cannot be marked.
     pub(super) fn first_not_ect_frame(&self) -> Option<NonZeroU64> {
         let behind = u64::from(self.first_not_ect).checked_sub(1)?;
         NonZeroU64::new(self.first_frame.saturating_add(behind))
