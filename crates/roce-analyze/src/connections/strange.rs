@@ -1,6 +1,6 @@
 //! Packets that no receiver takes: who sends them, and what is wrong. Off the usual way.
 
-use roce_wire::{Addr, Frame, IcrcState, Layer, Net, Packet, Reject};
+use roce_wire::{Addr, Frame, Layer, Net, Packet, Reject};
 use std::net::IpAddr;
 
 use super::key::FlowKey;
@@ -107,9 +107,7 @@ impl Tracker {
         let is_from_a_stack = match reject {
             Reject::TooShort => true,
             Reject::UnknownOpcode => packet.bth.tver() == 0,
-            Reject::BadTver | Reject::BadLength => {
-                at.is_some() || frame.icrc_state() == Some(IcrcState::Ok)
-            }
+            Reject::BadTver | Reject::BadLength => at.is_some(),
             _ => false,
         };
         if is_from_a_stack || is_missed {

@@ -211,7 +211,7 @@ pub const RULES: &[Rule] = &[
         id: "malformed-packet",
         severity: Warning,
         title: "packets that no receiver takes",
-        when: "a packet to the RoCE port ends inside its headers, or one of a known connection or with a right ICRC has a transport version other than 0 or an impossible length, or a reserved opcode where its PSN is missing",
+        when: "a packet to the RoCE port ends inside its headers, or one of a known connection has a transport version other than 0 or an impossible length, or a reserved opcode where its PSN is missing",
         meaning: "Receivers throw them away, so what is missing for that was not lost; datagrams too short for their headers and ICRC have crashed soft-RoCE from afar.",
         advice: "Find the sender and report it to the maker of its stack; keep soft-RoCE hosts up to date and port 4791 closed to strangers.",
     },

@@ -116,9 +116,10 @@ fn nameless(mut said: Value) -> Value {
 
 /// Names become nothing, and what is sorted by names is sorted anew.
 fn forget(value: &mut Value) {
-    const NAMES: [&str; 12] = [
+    const NAMES: [&str; 13] = [
         "name",
         "addr",
+        "mac",
         "qpn",
         "a",
         "b",
@@ -186,7 +187,9 @@ fn the_findings_are_the_same() {
     let place = Place::new();
     let findings = |path: &std::path::Path| -> Vec<String> {
         let said = said(&["check"], path);
+        // What is no RoCE has no queue pair any more: of which connection it is cannot be told.
         let findings = said["findings"].as_array().unwrap().iter();
+        let findings = findings.filter(|found| found["id"] != "malformed-packet");
         let line =
             |found: &Value| ["id", "severity", "count", "frames"].map(|key| found[key].to_string());
         let mut lines: Vec<String> = findings.map(|found| line(found).join(" ")).collect();
