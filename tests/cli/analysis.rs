@@ -2,6 +2,8 @@
 
 use roce_sniff_tests::command::{run, run_line};
 
+use crate::captures::{exchanged, folder};
+
 /// A capture taken in the wrong place is not healthy: there was nothing to look at.
 #[test]
 fn no_roce_is_no_praise() {
@@ -211,5 +213,28 @@ fn the_busiest_second_is_no_more_than_all() {
                 assert!(of("peak_second_bytes") <= of("bytes"), "{capture} {way}");
             }
         }
+    }
+}
+
+/// Two frames that changed places, as captures of several queues have them, are no trouble of the
+/// network. Far from their place they make everything doubtful.
+#[test]
+fn frames_out_of_order_are_put_in_order() {
+    let folder = folder();
+    let swapped = folder.path().join("swapped.pcap");
+    let places = exchanged("rxe/send_bw_v4.pcap", &swapped);
+    let path = swapped.to_str().unwrap();
+    for threads in [&[][..], &["-c", "1000000"]] {
+        let got = run(&[&["check", path], threads].concat()).well();
+        assert_eq!(got.text(), "Nothing is wrong here.\n");
+        let said = got.errors();
+        assert!(said.contains(&format!("{places} frames stand up to ")), "{said}");
+        assert!(said.contains("followed in the order"), "{said}");
+    }
+    let connections = |path: &str| run(&["connections", "--format", "json", path]).well().json();
+    let (a, b) = (connections("rxe/send_bw_v4.pcap"), connections(path));
+    for key in ["packets", "goodput_bytes", "ack_latency_ns", "completion_ns"] {
+        let of = |report: &serde_json::Value| report["connections"][0]["a_to_b"][key].clone();
+        assert_eq!(of(&a), of(&b), "{key}");
     }
 }

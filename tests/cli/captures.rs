@@ -43,3 +43,29 @@ pub(crate) fn repeated(fixture: &str, times: usize, to: &Path) -> PathBuf {
 pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
+
+/// The fixture with every other pair of frames the wrong way round, those that are less than a
+/// millisecond apart; says how many pairs those are.
+pub(crate) fn exchanged(fixture: &str, to: &Path) -> usize {
+    let bytes = std::fs::read(fixtures().join(fixture)).unwrap();
+    let (header, mut rest) = bytes.split_at(24);
+    let word = |record: &[u8], at: usize| {
+        u32::from_le_bytes(record[at..at + 4].try_into().unwrap()) as usize
+    };
+    let mut records = Vec::new();
+    while !rest.is_empty() {
+        let (record, behind) = rest.split_at(16 + word(rest, 8));
+        records.push(record);
+        rest = behind;
+    }
+    let mut pairs = 0;
+    for pair in records.chunks_exact_mut(2) {
+        let time = |record: &[u8]| word(record, 0) * 1_000_000 + word(record, 4);
+        if (1..1000).contains(&(time(pair[1]) - time(pair[0]))) {
+            pair.swap(0, 1);
+            pairs += 1;
+        }
+    }
+    std::fs::write(to, [header, &records.concat()].concat()).unwrap();
+    pairs
+}

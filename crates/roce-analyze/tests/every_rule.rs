@@ -41,6 +41,7 @@ fn provoked() -> Vec<(&'static str, Provoked)> {
         ("ack-timeout", By("rxe/loss_a")),
         ("bad-icrc", By("rxe/corrupt_b")),
         ("capture-damaged", Told(damaged)),
+        ("capture-disorder", Edited("rxe/send_bw_v4", set_the_clock)),
         ("capture-drops", Told(dropped)),
         ("capture-loss", Provoked::Made(acknowledged_unseen)),
         ("capture-truncated", Provoked::Made(cut)),
@@ -85,6 +86,12 @@ fn provoked() -> Vec<(&'static str, Provoked)> {
         ("unpaired-flows", Provoked::Made(alike)),
         ("version-mismatch", By("made/mode_mismatch")),
     ]
+}
+
+/// A second back, in the middle of the capture.
+fn set_the_clock(records: &mut [Record]) {
+    let half = records.len() / 2;
+    records[half..].iter_mut().for_each(|record| record.time_ns -= 1_000_000_000);
 }
 
 #[test]

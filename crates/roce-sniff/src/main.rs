@@ -20,6 +20,7 @@ mod probe;
 mod progress;
 mod rewrite;
 mod send;
+mod sorted;
 mod source;
 mod stop;
 mod target;

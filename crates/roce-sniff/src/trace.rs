@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use roce_analyze::findings::JITTER;
 use roce_capture::{FileReader, Stats};
 
 use crate::printer::{long_remark, remark};
@@ -30,10 +31,6 @@ pub(crate) struct Trace {
 
 /// The times of a file's first and last frame, in nanoseconds.
 pub(crate) type Times = Option<(u64, u64)>;
-
-/// Frames of one capture may be out of order by so much, in nanoseconds: a kernel hands over what
-/// several processors have received in blocks.
-const JITTER: u64 = 10_000_000;
 
 /// Takes the time of one more frame, or of none.
 pub(crate) fn add_time(times: &mut Times, time_ns: Option<u64>) {

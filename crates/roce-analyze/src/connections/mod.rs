@@ -93,6 +93,7 @@ pub use report::{
 };
 pub use sighting::{Sight, Sighting};
 pub use strange::{Oddity, Strange};
+pub use totals::Disorder;
 pub use tracker::Tracker;
 pub use upper::Upper;
 pub use wire::{WireRate, WireRates};

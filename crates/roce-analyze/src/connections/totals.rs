@@ -47,6 +47,8 @@ pub struct Totals {
     pub last_frame: u64,
     /// First and last time, in nanoseconds.
     pub times: Option<(u64, u64)>,
+    /// Frames that stand behind later ones.
+    pub disorder: Disorder,
     /// The largest frame seen, of any kind, in bytes on the wire.
     pub largest_frame: u64,
     /// Flow control by the ports that sent it.
@@ -58,6 +60,28 @@ pub struct Totals {
     /// ICMP errors that say that port 4791 is unreachable: the host that says so, and the frame.
     pub unreachable: Vec<(Addr, u64)>,
     pub(super) frame_lists: FrameLists,
+}
+
+/// Frames of a capture that is not in the order of time.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Disorder {
+    /// How many stand behind later ones.
+    pub frames: u64,
+    /// By how much at most, in nanoseconds.
+    pub most_ns: u64,
+    /// The number of the first of them; 0 when there is none.
+    pub first_frame: u64,
+}
+
+impl Disorder {
+    #[cold]
+    fn note(&mut self, ns: u64, number: u64) {
+        if self.frames == 0 {
+            self.first_frame = number;
+        }
+        self.frames = self.frames.saturating_add(1);
+        self.most_ns = self.most_ns.max(ns);
+    }
 }
 
 /// How many frames are listed as proof, unless all are asked for.
@@ -130,7 +154,7 @@ impl Totals {
         }
         self.largest_frame = self.largest_frame.max(len);
         if let Some(time) = time {
-            self.count_time(time);
+            self.count_time(time, number);
         }
     }
 
@@ -141,10 +165,13 @@ impl Totals {
     }
 
     #[inline]
-    fn count_time(&mut self, time: u64) {
+    fn count_time(&mut self, time: u64, number: u64) {
         match &mut self.times {
             Some((_, last)) if time >= *last => *last = time,
-            Some((first, _)) => *first = time.min(*first),
+            Some((first, last)) => {
+                *first = time.min(*first);
+                self.disorder.note(last.saturating_sub(time), number);
+            }
             None => self.times = Some((time, time)),
         }
     }

@@ -7,6 +7,10 @@ use super::policy::CaptureFacts;
 use super::rewritten;
 use crate::connections::{Oddity, Report, Strange};
 
+/// Frames of one capture may be out of order by so much, in nanoseconds: a kernel hands over what
+/// several processors have received in blocks.
+pub const JITTER: u64 = 10_000_000;
+
 pub(super) fn judge(report: &Report, facts: &CaptureFacts, found: &mut Collector) {
     let totals = &report.totals;
     let hosts = (!totals.bad_icrc.is_empty()).then(|| rewritten::Hosts::of(report));
@@ -48,6 +52,14 @@ pub(super) fn judge(report: &Report, facts: &CaptureFacts, found: &mut Collector
         )
     {
         finding.sum("frames", totals.frames);
+    }
+    let disorder = totals.disorder;
+    if disorder.most_ns > JITTER
+        && let Some(finding) =
+            found.add("capture-disorder", "capture", disorder.frames, [disorder.first_frame])
+    {
+        finding.sum("frames", totals.frames);
+        finding.sum("most_ns", disorder.most_ns);
     }
     if let Some(dropped) = facts.dropped.filter(|dropped| *dropped > 0) {
         found.add("capture-drops", "capture", dropped, []);

@@ -21,6 +21,7 @@ mod versions;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
+pub use capture::JITTER;
 pub use collect::MANY_FRAMES;
 pub use policy::{CaptureFacts, Policy};
 pub use rules::{RULES, Rule};

@@ -64,6 +64,14 @@ pub const RULES: &[Rule] = &[
         advice: "Take the capture again, or mend the file: editcap IN OUT.",
     },
     Rule {
+        id: "capture-disorder",
+        severity: Warning,
+        title: "frames do not stand in the order of time",
+        when: "a frame stands more than 10 ms behind a later one",
+        meaning: "The clock was set meanwhile, or files are not in the order of time: what is told of loss, timeouts and durations is doubtful.",
+        advice: "Put the frames in order and look again: reordercap IN OUT; name files in the order of time.",
+    },
+    Rule {
         id: "capture-drops",
         severity: Warning,
         title: "frames were dropped before they could be captured",

@@ -11,10 +11,12 @@ mod table;
 
 use std::io::{self, Write as _};
 use std::num::NonZeroUsize;
+use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use roce_analyze::connections::{Config, Connection, Report, Sighting, Tracker, WireRate, json};
+use roce_analyze::findings::JITTER;
 use roce_capture::{Frame as Captured, Stats};
 use roce_host::Host;
 use roce_wire::{Frame, IcrcState, Ports};
@@ -25,7 +27,8 @@ use crate::batches::threads;
 use crate::cli::{Format, OutputArgs, SourceArgs, parse_bit_rate};
 use crate::drive::{Sink, Took, Trace, drive, is_flow_control, link, parse, wire_len};
 use crate::printer::{self, long_remark, remark};
-use crate::source::Source;
+use crate::sorted::Sorted;
+use crate::source::{self, Source};
 use crate::text::number::plural;
 
 #[derive(Args, Debug)]
@@ -190,6 +193,7 @@ fn owners(source: &Source, is_forced: bool) -> Option<Owners> {
 }
 
 struct Watch {
+    config: Config,
     tracker: Tracker,
     wire: WireRate,
     /// Of what happens on this host only.
@@ -198,10 +202,53 @@ struct Watch {
 
 impl Watch {
     fn new(config: Config) -> Self {
-        Self { tracker: Tracker::new(config), wire: WireRate::default(), owners: None }
+        let (tracker, wire) = (Tracker::new(config), WireRate::default());
+        Self { config, tracker, wire, owners: None }
     }
 
+    /// Follows the source; once more in the order of time where frames of files do not quite stand in
+    /// it.
     fn follow(
+        mut self,
+        source: &Source,
+        args: &SourceArgs,
+        quiet: bool,
+    ) -> Result<(Report, Trace)> {
+        let (owners, config) = (self.owners.take_if(|_| source.can_be_read_twice()), self.config);
+        let (mut report, trace) = self.follow_as_it_stands(source, args, quiet)?;
+        let disorder = report.totals.disorder;
+        let is_jitter = (1..=JITTER).contains(&disorder.most_ns);
+        if is_jitter && source.can_be_read_twice() && !trace.is_interrupted {
+            report = Self::new(config).follow_in_order(source, args, quiet)?;
+            if !quiet {
+                let frames = plural(disorder.frames, "frame stands", "frames stand");
+                long_remark(&format!(
+                    "{frames} up to {:?} behind later ones: followed in the order of time",
+                    Duration::from_nanos(disorder.most_ns)
+                ));
+            }
+        }
+        if let Some(owners) = owners {
+            owners.name(&mut report);
+        }
+        Ok((report, trace))
+    }
+
+    fn follow_in_order(
+        mut self,
+        source: &Source,
+        args: &SourceArgs,
+        quiet: bool,
+    ) -> Result<Report> {
+        // What is to be written was written the first time.
+        let args = SourceArgs { write: None, ..args.clone() };
+        let mut sorted = Sorted::new(&mut self);
+        drive(source, &args, quiet, &mut sorted)?;
+        sorted.finish(&source::ports(&args)?)?;
+        Ok(self.finish())
+    }
+
+    fn follow_as_it_stands(
         mut self,
         source: &Source,
         args: &SourceArgs,
@@ -216,13 +263,16 @@ impl Watch {
                 (self, trace)
             }
         };
-        let mut report = watch.tracker.finish();
-        report.wire = watch.wire.finish();
-        if let Some(mut owners) = watch.owners {
-            owners.look();
-            owners.join(&mut report.connections);
+        Ok((watch.finish(), trace))
+    }
+
+    fn finish(self) -> Report {
+        let mut report = self.tracker.finish();
+        report.wire = self.wire.finish();
+        if let Some(owners) = self.owners {
+            owners.name(&mut report);
         }
-        Ok((report, trace))
+        report
     }
 }
 

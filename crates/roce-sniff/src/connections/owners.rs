@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use roce_analyze::connections::{Connection, End, LearnedFrom, Owner};
+use roce_analyze::connections::{Connection, End, LearnedFrom, Owner, Report};
 use roce_host::Host;
 use roce_host::netlink::{CmId, QpInfo, QpType, RdmaNetlink, Resources};
 use roce_wire::{Addr, Service};
@@ -128,6 +128,12 @@ impl Owners {
                 known.peer = peer.filter(|peer| !peer.is_unspecified()).or(known.peer);
             }
         }
+    }
+
+    /// Names who takes part, as it is now.
+    pub(super) fn name(mut self, report: &mut Report) {
+        self.look();
+        self.join(&mut report.connections);
     }
 
     /// Puts what is known on the connections.

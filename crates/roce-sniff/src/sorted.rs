@@ -1,0 +1,144 @@
+//! Frames of a file that is not quite in the order of time, put in order.
+//!
+//! A kernel hands over what several processors have received in blocks, so a frame may stand behind
+//! some that came later. To who follows connections an answer in front of its request is a loss.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use anyhow::Result;
+use roce_capture::{Frame as Captured, LinkType};
+use roce_wire::Ports;
+
+use crate::drive::{Sink, Took};
+
+/// How many frames are held back at most.
+const MAX_FRAMES: usize = 1 << 16;
+/// How many of their bytes.
+const MAX_BYTES: usize = 64 << 20;
+
+/// Hands the frames on in the order of time, as far as that is in so many frames.
+pub(crate) struct Sorted<'s, S> {
+    sink: &'s mut S,
+    held: BinaryHeap<Held>,
+    bytes: usize,
+    /// Memory of frames that were handed on.
+    spare: Vec<Vec<u8>>,
+}
+
+/// A frame of its own.
+struct Held {
+    time_ns: u64,
+    number: u64,
+    link_type: LinkType,
+    wire_len: u32,
+    interface: u32,
+    has_time: bool,
+    data: Vec<u8>,
+}
+
+impl<'s, S: Sink> Sorted<'s, S> {
+    pub(crate) fn new(sink: &'s mut S) -> Self {
+        Self { sink, held: BinaryHeap::new(), bytes: 0, spare: Vec::new() }
+    }
+
+    /// Hands on what is left.
+    pub(crate) fn finish(mut self, ports: &Ports) -> Result<()> {
+        while self.hand_on(ports)? {}
+        Ok(())
+    }
+
+    fn hand_on(&mut self, ports: &Ports) -> Result<bool> {
+        let Some(held) = self.held.pop() else { return Ok(false) };
+        let Held { time_ns, number, link_type, wire_len, interface, has_time, data } = held;
+        self.bytes = self.bytes.saturating_sub(data.len());
+        let time_ns = has_time.then_some(time_ns);
+        let frame = Captured { number, time_ns, link_type, wire_len, interface, data: &data };
+        self.sink.frame(&frame, ports)?;
+        self.spare.push(data);
+        Ok(true)
+    }
+}
+
+impl<S: Sink> Sink for Sorted<'_, S> {
+    fn frame(&mut self, captured: &Captured<'_>, ports: &Ports) -> Result<Took> {
+        let Captured { number, time_ns, link_type, wire_len, interface, data } = *captured;
+        let mut copy = self.spare.pop().unwrap_or_default();
+        copy.clear();
+        copy.extend_from_slice(data);
+        self.bytes = self.bytes.saturating_add(data.len());
+        // What has no time stays behind the frame in front of it.
+        let time = time_ns.or_else(|| Some(self.held.peek()?.time_ns)).unwrap_or(0);
+        self.held.push(Held {
+            time_ns: time,
+            number,
+            link_type,
+            wire_len,
+            interface,
+            has_time: time_ns.is_some(),
+            data: copy,
+        });
+        while self.held.len() > MAX_FRAMES || self.bytes > MAX_BYTES {
+            self.hand_on(ports)?;
+        }
+        Ok(Took { write: false, count: true })
+    }
+}
+
+impl Held {
+    const fn place(&self) -> (u64, u64) {
+        (self.time_ns, self.number)
+    }
+}
+
+/// The earliest is the greatest: a heap gives that first.
+impl Ord for Held {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.place().cmp(&self.place())
+    }
+}
+
+impl PartialOrd for Held {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Held {
+    fn eq(&self, other: &Self) -> bool {
+        self.place() == other.place()
+    }
+}
+
+impl Eq for Held {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Takes down the numbers of frames as they come.
+    struct Numbers(Vec<u64>);
+
+    impl Sink for Numbers {
+        fn frame(&mut self, captured: &Captured<'_>, _: &Ports) -> Result<Took> {
+            assert_eq!(captured.data, captured.number.to_le_bytes());
+            self.0.push(captured.number);
+            Ok(Took { write: false, count: true })
+        }
+    }
+
+    #[test]
+    fn the_earliest_comes_first_and_equals_keep_their_order() {
+        let mut numbers = Numbers(Vec::new());
+        let mut sorted = Sorted::new(&mut numbers);
+        let ports = Ports::default();
+        for (number, time_ns) in (1..).zip([30, 10, 10, 40, 20]) {
+            let data = &u64::to_le_bytes(number);
+            let (link_type, time_ns) = (LinkType::ETHERNET, Some(time_ns));
+            let frame = Captured { number, time_ns, link_type, wire_len: 8, interface: 0, data };
+            sorted.frame(&frame, &ports).unwrap();
+        }
+        sorted.finish(&ports).unwrap();
+        assert_eq!(numbers.0, [2, 3, 5, 1, 4]);
+    }
+}
