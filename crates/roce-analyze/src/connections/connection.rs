@@ -82,7 +82,12 @@ impl Conn {
     /// is kept until that is known for sure.
     #[inline]
     pub(super) fn must_pair(&self, seen: &Seen) -> bool {
-        self.is_open && (self.log.is_some() || self.is_paired() || self.tells_partner(seen))
+        self.is_open && self.is_pairing(seen)
+    }
+
+    #[inline(never)]
+    fn is_pairing(&self, seen: &Seen) -> bool {
+        self.log.is_some() || self.is_paired() || self.tells_partner(seen)
     }
 
     /// Whether the packet tells something of the other direction: an answer does, and the first.

@@ -194,7 +194,8 @@ fn start(this: &mut Direction, seen: &Seen) {
 }
 
 /// A request that goes on where the last one ended, or `gap` PSNs behind.
-#[inline]
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "once for every packet, in one place")]
 fn new_request(this: &mut Direction, seen: &Seen, span: u32, gap: u32) {
     if gap > 0 {
         note_gap(this, seen, gap);
