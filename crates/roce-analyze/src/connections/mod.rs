@@ -50,6 +50,7 @@ mod log;
 mod merge;
 mod messages;
 mod naks;
+mod order;
 mod outcome;
 mod pairing;
 mod partners;
