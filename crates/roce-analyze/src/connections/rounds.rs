@@ -119,13 +119,21 @@ fn on_gap(
     }
 }
 
+/// Whether the requester has not waited longer than for other answers: nothing has timed out then,
+/// and late packets may be all there is.
+fn is_early(this: &Direction, seen: &Seen) -> bool {
+    let longest = this.times.as_ref().map_or(0, |times| times.ack_latency.longest());
+    let waited = this.last_time.zip(seen.time).map(|(last, now)| now.saturating_sub(last));
+    this.is_soon(seen) || waited.is_some_and(|waited| waited <= longest)
+}
+
 fn on_timeout(
     this: &mut Direction,
     back: &mut Direction,
     seen: &Seen,
     (was_lost, has_answer): (bool, bool),
 ) {
-    let is_soon = this.is_soon(seen);
+    let is_early = is_early(this, seen);
     let trouble = this.trouble();
     trouble.rounds_timeout = trouble.rounds_timeout.saturating_add(1);
     trouble.proofs.note(Event::RetransmittedOnTimeout, seen.frame);
@@ -137,7 +145,7 @@ fn on_timeout(
         if has_answer {
             let lost = back.trouble();
             lost.lost_after = lost.lost_after.saturating_add(1);
-            lost.doubtful_after = lost.doubtful_after.saturating_add(u64::from(is_soon));
+            lost.doubtful_after = lost.doubtful_after.saturating_add(u64::from(is_early));
             lost.proofs.note(Event::LostAfterCapture, seen.frame);
         }
     } else if this.has(flag::ANSWER_DUE)
@@ -158,7 +166,7 @@ fn on_timeout(
         let (end, due) = (this.arrived, this.due.sub(1));
         let trouble = this.trouble();
         trouble.lost_after = trouble.lost_after.saturating_add(1);
-        trouble.doubtful_after = trouble.doubtful_after.saturating_add(u64::from(is_soon));
+        trouble.doubtful_after = trouble.doubtful_after.saturating_add(u64::from(is_early));
         trouble.unproven_losses = trouble.unproven_losses.saturating_add(1);
         trouble.proofs.note(Event::LostAfterCapture, seen.frame);
         (trouble.doubt, trouble.doubt_loss) = (Some(end), Some(due));

@@ -61,6 +61,11 @@ impl Durations {
         }
     }
 
+    /// The longest, in nanoseconds; 0 when there are none.
+    pub(super) const fn longest(&self) -> u64 {
+        self.max
+    }
+
     /// The shortest of the first few; `None` when there are none.
     pub(super) fn shortest_of_few(&self) -> Option<u64> {
         let count = usize::try_from(self.count).map_or(FEW, |count| count.min(FEW));
