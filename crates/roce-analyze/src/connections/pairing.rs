@@ -27,7 +27,7 @@ const SURE: u32 = 3;
 const SURE_OF_RIVALS: u32 = 8;
 /// How many candidates are looked at for every answer, on average: the more there are, the fewer
 /// answers tell.
-const STEPS: u32 = 256;
+const STEPS: u32 = 64;
 /// The rarest that answers are looked at, as a power of two.
 const MOST_PATIENCE: u8 = 8;
 /// After so many answers in a row that nobody asked for, what was ruled out is forgotten: the
@@ -36,6 +36,8 @@ const MISSES: u32 = 4;
 /// How many flows may share a UDP source port that is taken for that of two queue pairs: one in 16384
 /// of those that share one that everybody has fits by accident.
 const MOST_SHARED: usize = 16;
+/// With fewer candidates each that is near is one too many.
+const FEW: u32 = 64;
 /// How long requests that were sent before the capture began may be answered, in nanoseconds.
 const YOUNG: u64 = 10_000_000;
 
@@ -69,7 +71,7 @@ impl Pair {
 
 /// What an answer says of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Verdict {
+enum Verdict {
     /// It has a request that this may answer.
     Fits,
     /// It has none.
@@ -215,6 +217,7 @@ fn look(
     let mut look = Look::default();
     let port = port_of(me, conn);
     let Some(side) = group.sides.get(other) else { return look };
+    let near = nearness(side.members.len(), seen);
     for (word, members) in side.members.chunks(64).enumerate() {
         let gone = me.search.word(word);
         if gone == u64::MAX {
@@ -229,7 +232,7 @@ fn look(
             look.steps = look.steps.saturating_add(1);
             let index = word.saturating_mul(64).saturating_add(bit);
             let theirs = (&partner.dirs[0], partner.service);
-            let verdict = is_answer(seen).then(|| verdict(theirs, seen));
+            let verdict = is_answer(seen).then(|| verdict(theirs, seen, near));
             let shares_port = port.is_some() && port == port_of(them, partner);
             look.shared = look.shared.saturating_add(usize::from(shares_port));
             look.add(index, verdict, shares_port && is_made(conn, partner, port));
@@ -316,8 +319,27 @@ fn is_made(conn: &Conn, partner: &Conn, port: Option<u16>) -> bool {
     }
 }
 
-/// What an answer says of a flow that its requests may be in.
-pub(super) fn verdict((theirs, service): (&Direction, Service), seen: &Seen) -> Verdict {
+/// How far apart PSNs are that may belong together though one does not answer the other. Where queue
+/// pairs do not begin at 0 their PSNs are spread over all there are: the more of them there are, the
+/// more are near to each other by accident.
+fn nearness(members: usize, seen: &Seen) -> u32 {
+    const PSNS: u32 = 1 << 24;
+    let members = u32::try_from(members).unwrap_or(u32::MAX).max(1);
+    let spread = (PSNS / 64).checked_div(members).unwrap_or(0);
+    if seen.psn.get() < SMALL_PSN || members < FEW {
+        return WINDOW.unsigned_abs();
+    }
+    spread.clamp(64, WINDOW.unsigned_abs())
+}
+
+/// Whether the flow has a request that this answers.
+pub(super) fn fits(theirs: (&Direction, Service), seen: &Seen) -> bool {
+    verdict(theirs, seen, 0) == Verdict::Fits
+}
+
+/// What an answer says of a flow that its requests may be in. What is up to `near` away may have been
+/// asked for before the capture began.
+fn verdict((theirs, service): (&Direction, Service), seen: &Seen, near: u32) -> Verdict {
     if service != seen.service && service != Service::Cnp {
         return Verdict::RuledOut { is_near: false };
     }
@@ -329,10 +351,10 @@ pub(super) fn verdict((theirs, service): (&Direction, Service), seen: &Seen) -> 
     let wants_data = with_data.iter().any(|count| *count > 0);
     let behind = seen.psn.distance_from(end_of(theirs));
     if behind >= 0 {
-        return Verdict::RuledOut { is_near: behind.unsigned_abs() <= window };
+        return Verdict::RuledOut { is_near: behind.unsigned_abs() <= near };
     }
-    let is_near = behind.unsigned_abs() <= window;
-    if !is_near || (matches!(seen.kind, Kind::ReadResponse | Kind::AtomicAck) && !wants_data) {
+    let (is_there, is_near) = (behind.unsigned_abs() <= window, behind.unsigned_abs() <= near);
+    if !is_there || (matches!(seen.kind, Kind::ReadResponse | Kind::AtomicAck) && !wants_data) {
         return Verdict::RuledOut { is_near };
     }
     if !seen.psn.is_before(theirs.answered) {
@@ -342,7 +364,8 @@ pub(super) fn verdict((theirs, service): (&Direction, Service), seen: &Seen) -> 
         (Some(first), Some(now)) => now.saturating_sub(first) < YOUNG,
         _ => seen.frame.saturating_sub(theirs.first_frame) < FIRST_FRAMES,
     };
-    if is_young && !theirs.has(flag::START_KNOWN) {
+    let early = theirs.answered.distance_from(seen.psn).unsigned_abs();
+    if is_young && early <= near && !theirs.has(flag::START_KNOWN) {
         Verdict::Unknown
     } else {
         Verdict::RuledOut { is_near }

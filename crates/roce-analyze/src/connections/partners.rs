@@ -6,7 +6,7 @@ use super::connection::Conn;
 use super::direction::flag;
 use super::key::{FlowKey, HostPair};
 use super::log::Log;
-use super::pairing::{FIRST_FRAMES, Found, Pair, SMALL_PSN, Verdict, is_answer, verdict};
+use super::pairing::{FIRST_FRAMES, Found, Pair, SMALL_PSN, fits, is_answer};
 use super::requests::Fit;
 use super::seen::{Kind, Seen};
 use super::table::At;
@@ -244,7 +244,7 @@ impl Conn {
         }
         let [a, b] = &self.dirs;
         let asked = if dir == 0 { b } else { a };
-        if verdict((asked, self.service), seen) == Verdict::Fits {
+        if fits((asked, self.service), seen) {
             self.trial = self.trial.saturating_sub(1);
             if self.trial == 0 {
                 self.log = None;
@@ -260,8 +260,7 @@ impl Conn {
         self.dirs.iter().any(|direction| {
             let Some(known) = direction.key else { return false };
             if is_answer(seen) {
-                known.src() == key.dst()
-                    && verdict((direction, self.service), seen) == Verdict::Fits
+                known.src() == key.dst() && fits((direction, self.service), seen)
             } else {
                 known.src() == key.src()
                     && direction.has(flag::STARTED)
