@@ -36,6 +36,11 @@ const MISSES: u32 = 4;
 /// How many flows may share a UDP source port that is taken for that of two queue pairs: one in 16384
 /// of those that share one that everybody has fits by accident.
 const MOST_SHARED: usize = 16;
+/// With more candidates only answers are looked at.
+const MANY: usize = 512;
+/// With more candidates even a first answer is not: later ones are, if there are any.
+const TOO_MANY: usize = 2048;
+const FIRST_PATIENCE: u8 = 3;
 /// With fewer candidates each that is near is one too many.
 const FEW: u32 = 64;
 /// How long requests that were sent before the capture began may be answered, in nanoseconds.
@@ -121,6 +126,15 @@ impl Unpaired {
         let (group, place) = self.group(&hosts, at.slot())?;
         let other = if hosts.is_one() { place.side } else { 1usize.saturating_sub(place.side) };
         let me = member(group, place)?;
+        // A request tells by its UDP source port alone, and that of so many flows is of none.
+        let candidates = group.sides.get(other).map_or(0, |side| side.members.len());
+        if !is_answer(seen) && candidates > MANY {
+            return None;
+        }
+        if conn.packets() == 0 && candidates > TOO_MANY {
+            // So many at once are no queue pairs that have just begun.
+            return Some(Found::Nothing { patience: FIRST_PATIENCE });
+        }
         let mut look = look(table, (group, place, other), (conn, me), seen);
         let pair = |(index, by, confidence), trial| {
             let slot = member(group, Place { side: other, index })?.slot;

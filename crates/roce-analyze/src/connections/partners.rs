@@ -17,7 +17,7 @@ use super::unpaired::{Member, Search, is_near};
 /// leave one candidate for another.
 const LAST_ROUNDS: usize = 16;
 /// And how many flows are looked at then in all.
-const LAST_LOOKS: usize = 1 << 14;
+const LAST_LOOKS: usize = 1 << 13;
 
 impl Tracker {
     /// A flow is new, and its other direction is not known.
