@@ -221,7 +221,7 @@ fn no_answer(made: &mut Made) {
 
 fn one_way(made: &mut Made) {
     for psn in 1..30 {
-        made.ask(ask(Opcode::RC_SEND_ONLY, psn, &[1; 64]).ack_req());
+        made.ask(ask(Opcode::RC_SEND_ONLY, psn, &[1; 64]).ack_req()).wait(10_000);
     }
 }
 

@@ -20,6 +20,9 @@ use super::trouble::Trouble;
 /// How long an answer may take before its absence is told, in nanoseconds. Longer than the usual
 /// local ACK timeouts.
 const PATIENCE: u64 = 1_000_000_000;
+/// The same of a request for a connection: RDMA_CM of Linux waits 4.096 us times 2^20 for the answer
+/// (`CMA_CM_RESPONSE_TIMEOUT` of drivers/infiniband/core/cma.c).
+const CM_PATIENCE: u64 = 4_294_967_296;
 /// How often a request is sent in vain before silence after it is taken for giving up.
 pub(super) const GIVEN_UP: u32 = 3;
 /// How often a request is sent at most while nothing is heard: once, and as often again as the
@@ -110,7 +113,10 @@ fn outcome(conn: &Conn, end: CaptureEnd) -> Outcome {
     if let Some(cm) = &conn.cm {
         if conn.packets() == 0 && !cm.is_answered() {
             let waits = cm.last_time.zip(end.time).map(|(last, end)| end.saturating_sub(last));
-            let is_early = end.frame.is_none() && waits.is_none_or(|waits| waits < PATIENCE);
+            // One REQ alone may still be answered; whoever sends it again has waited long enough.
+            let is_early = cm.reqs <= 1
+                && cm.unreachable.is_none()
+                && waits.is_some_and(|waits| waits < CM_PATIENCE);
             return if is_early { Outcome::Unknown } else { Outcome::Unanswered };
         }
         if cm.rejected.is_some() || cm.sidr_status.is_some() {
@@ -152,6 +158,7 @@ fn given_up(this: &Direction, conn: &Conn, end: CaptureEnd) -> Option<Outcome> {
     }
     // Until then it may still be at it. When the capture ends with the last try, nothing tells.
     let is_last = conn.dirs.iter().any(|dir| Some(dir.last_frame) == end.frame);
+    let is_last = is_last && !trouble.is_alive;
     is_last.then_some(Outcome::Stalled)
 }
 

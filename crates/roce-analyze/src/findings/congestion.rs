@@ -162,7 +162,7 @@ impl<'r> Way<'r> {
         self.parts.iter().flat_map(|(_, answers)| answers.frames(Event::Cnp))
     }
 
-    /// How soon notifications came, and what the sender did then.
+    /// How soon notifications came.
     fn reaction(&self, finding: &mut Finding) {
         let delays = || self.parts.iter().filter_map(|(data, _)| data.cnp_delay_ns.as_deref());
         if let Some(usual) = delays().max_by_key(|times| times.count) {
@@ -170,21 +170,6 @@ impl<'r> Way<'r> {
         }
         if let Some(max) = delays().map(|times| times.max).max() {
             finding.most("cnp_delay_max_ns", max);
-        }
-        let mut windows: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
-        for reaction in self.parts.iter().flat_map(|(data, _)| &*data.cnp_reaction) {
-            let (before, after) = windows.entry(reaction.window_ns).or_default();
-            *before = before.saturating_add(reaction.bytes_before);
-            *after = after.saturating_add(reaction.bytes_after);
-        }
-        for (window, (before, after)) in windows {
-            let change = if after > before { "more" } else { "less" };
-            let by = before.abs_diff(after).saturating_mul(100);
-            if let Some(percent) = by.checked_div(before) {
-                let millis = window / 1_000_000;
-                let text = format!("{percent} % {change} in the {millis} ms after CNPs");
-                finding.list("sent", text);
-            }
         }
     }
 }

@@ -72,6 +72,8 @@ struct Pair<'r> {
     connections: Vec<&'r Connection>,
     ports: HashSet<u16>,
     v2: usize,
+    /// Of the flows that were not paired, how many went each way: those may be each other's.
+    single: [usize; 2],
     largest_mtu: u32,
 }
 
@@ -80,20 +82,41 @@ impl<'r> Pair<'r> {
         self.connections.push(connection);
         self.largest_mtu = self.largest_mtu.max(connection.pmtu_seen.unwrap_or(0));
         if connection.carrier.version() == Some(Version::V2) {
-            self.v2 = self.v2.saturating_add(1);
+            self.count_v2(connection);
             for direction in connection.directions() {
                 self.ports.extend(direction.udp_src_ports.iter().copied());
             }
         }
     }
 
+    fn count_v2(&mut self, connection: &Connection) {
+        let [one, other] = &mut self.single;
+        let count = if connection.is_two_way() {
+            &mut self.v2
+        } else if (connection.a.addr <= connection.b.addr) == (connection.a_to_b.packets > 0) {
+            one
+        } else {
+            other
+        };
+        *count = count.saturating_add(1);
+    }
+
+    /// Connections of version 2, as few as there may be.
+    fn connections_v2(&self) -> usize {
+        let [one, other] = self.single;
+        self.v2.saturating_add(one.max(other))
+    }
+
     fn entropy(&self, subject: &str, policy: &Policy, found: &mut Collector) {
-        if self.v2 < policy.entropy_connections || self.ports.len().saturating_mul(4) > self.v2 {
+        let connections = self.connections_v2();
+        if connections < policy.entropy_connections
+            || self.ports.len().saturating_mul(4) > connections
+        {
             return;
         }
         let frames = self.connections.iter().map(|connection| connection.first_frame);
         if let Some(finding) = found.add("low-entropy", subject, 1, frames) {
-            finding.sum("connections", u64::try_from(self.v2).unwrap_or(u64::MAX));
+            finding.sum("connections", u64::try_from(connections).unwrap_or(u64::MAX));
             finding.sum("source_ports", u64::try_from(self.ports.len()).unwrap_or(u64::MAX));
             if let Some(spread) = self.spread() {
                 expect(finding, &spread);

@@ -157,8 +157,10 @@ impl Samples<'_> {
         };
         let (src_told, dst_told) = (SRC.told(&src, from), DST.told(&dst, to));
         Some(match is_src {
-            Some(true) => (has_meaning, src_told.rather_than(dst_told)),
-            Some(false) => (has_meaning, dst_told.rather_than(src_told)),
+            Some(true) if has_meaning => (true, src_told),
+            Some(false) if has_meaning => (true, dst_told),
+            Some(true) => (false, src_told.rather_than(dst_told)),
+            Some(false) => (false, dst_told.rather_than(src_told)),
             None => {
                 let (src, dst) = (named(&src), named(&dst));
                 let text = format!(
