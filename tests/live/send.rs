@@ -236,6 +236,8 @@ fn what_is_refused_is_told() {
     // Neither loopback nor veth: other hosts may be there.
     rig.veth.ip_near("link add link near name wire type macvlan");
     says(&[file, "-i", "wire"], "wire: the interface is down; bring it up with `ip link set");
+    // Without an address of its own the kernel says nothing on it, which would be counted.
+    rig.veth.ip_near("link set wire addrgenmode none");
     rig.veth.ip_near("link set wire up");
     says(&[file, "-i", "wire"], "about to send the file rxe/rping_v4.pcap once by wire (macvlan, ");
     says(&[file, "-i", "wire"], "other hosts will get these frames; if you mean it, add --yes");
