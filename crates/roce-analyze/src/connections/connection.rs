@@ -8,6 +8,7 @@ use super::copies::{Repeat, take_copy};
 use super::direction::{Direction, flag};
 use super::key::{FlowKey, is_datagram};
 use super::log::Log;
+use super::pairing::is_answer;
 use super::pmtu::Pmtu;
 use super::proof::Event;
 use super::report::LearnedFrom;
@@ -82,12 +83,11 @@ impl Conn {
     /// is kept until that is known for sure.
     #[inline]
     pub(super) fn must_pair(&self, seen: &Seen) -> bool {
-        self.is_open && self.is_pairing(seen)
-    }
-
-    #[inline(never)]
-    fn is_pairing(&self, seen: &Seen) -> bool {
-        self.log.is_some() || self.is_paired() || self.tells_partner(seen)
+        let [first, _] = &self.dirs;
+        self.is_open
+            && (self.log.is_some()
+                || first.packets == 0
+                || (is_answer(seen) && self.tells_partner(seen)))
     }
 
     /// Whether the packet tells something of the other direction: an answer does, and the first.
@@ -97,7 +97,7 @@ impl Conn {
             return false;
         }
         let packets = self.packets();
-        if matches!(seen.kind, Kind::Ack | Kind::AtomicAck | Kind::ReadResponse) {
+        if is_answer(seen) {
             is_one_of(packets, self.patience)
         } else {
             packets == 0

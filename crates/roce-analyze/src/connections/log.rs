@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::copies::Repeat;
 use super::seen::Seen;
 
-/// How many packets of one flow are kept: a window of 1 MiB in packets of 4 KiB.
-const MAX_PACKETS: usize = 256;
+/// How many packets of one flow are kept: a window of 512 KiB in packets of 4 KiB.
+const MAX_PACKETS: usize = 128;
 /// How many are kept of all flows together: 7 MiB.
 const MAX_ALL: usize = 1 << 16;
 
