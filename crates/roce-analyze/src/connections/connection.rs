@@ -97,11 +97,7 @@ impl Conn {
             return false;
         }
         let packets = self.packets();
-        if is_answer(seen) {
-            is_one_of(packets, self.patience)
-        } else {
-            packets == 0
-        }
+        if is_answer(seen) { is_one_of(packets, self.patience) } else { packets == 0 }
     }
 
     pub(super) fn packets(&self) -> u64 {

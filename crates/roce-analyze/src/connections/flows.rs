@@ -10,6 +10,9 @@ use super::seen::Seen;
 use super::table::At;
 use super::tracker::Tracker;
 
+/// After so many packets a flow is only kept on where others go the other way.
+const FEW: usize = 32;
+
 impl Tracker {
     /// A packet of a connection, and its place where that is known.
     #[inline(always)]
@@ -63,6 +66,12 @@ impl Tracker {
         let is_sure = conn.try_on(at.dir(), seen);
         let hosts = conn.dirs[0].key.map(|key| key.hosts());
         conn.keep(at.dir(), seen, repeat);
+        if conn.log.as_ref().is_some_and(|log| log.packets().len() == FEW)
+            && hosts.is_some_and(|hosts| self.unpaired.is_alone(&hosts, at.slot()))
+        {
+            // Nothing goes the other way: one direction is captured.
+            conn.log = None;
+        }
         conn.is_open = conn.log.is_some() || !conn.is_paired();
         let fit = conn.observe_out_of_line(at.dir(), (seen, repeat), &mut self.budget);
         self.totals.count_connection_packet();

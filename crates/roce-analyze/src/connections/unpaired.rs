@@ -241,6 +241,14 @@ impl Unpaired {
         Some((self.by_hosts.get(hosts)?, *self.places.get(&slot)?))
     }
 
+    /// Whether no flow goes the other way between the hosts of this one.
+    pub(super) fn is_alone(&self, hosts: &HostPair, slot: usize) -> bool {
+        self.group(hosts, slot).is_some_and(|(group, place)| {
+            let other = group.sides.get(1usize.saturating_sub(place.side));
+            !hosts.is_one() && other.is_none_or(|side| side.members.len() == side.gone)
+        })
+    }
+
     /// The search of a flow.
     pub(super) fn search(&mut self, hosts: &HostPair, place: Place) -> Option<&mut Search> {
         let list = self.by_hosts.get_mut(hosts)?.sides.get_mut(place.side)?;
