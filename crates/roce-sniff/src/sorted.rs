@@ -18,8 +18,8 @@ const MAX_FRAMES: usize = 1 << 16;
 const MAX_BYTES: usize = 64 << 20;
 
 /// Hands the frames on in the order of time, as far as that is in so many frames.
-pub(crate) struct Sorted<'s, S> {
-    sink: &'s mut S,
+pub(crate) struct Sorted<F> {
+    take: F,
     held: BinaryHeap<Held>,
     bytes: usize,
     /// Memory of frames that were handed on.
@@ -37,30 +37,29 @@ struct Held {
     data: Vec<u8>,
 }
 
-impl<'s, S: Sink> Sorted<'s, S> {
-    pub(crate) fn new(sink: &'s mut S) -> Self {
-        Self { sink, held: BinaryHeap::new(), bytes: 0, spare: Vec::new() }
+impl<F: FnMut(&Captured<'_>, &Ports)> Sorted<F> {
+    pub(crate) fn new(take: F) -> Self {
+        Self { take, held: BinaryHeap::new(), bytes: 0, spare: Vec::new() }
     }
 
     /// Hands on what is left.
-    pub(crate) fn finish(mut self, ports: &Ports) -> Result<()> {
-        while self.hand_on(ports)? {}
-        Ok(())
+    pub(crate) fn finish(mut self, ports: &Ports) {
+        while self.hand_on(ports) {}
     }
 
-    fn hand_on(&mut self, ports: &Ports) -> Result<bool> {
-        let Some(held) = self.held.pop() else { return Ok(false) };
+    fn hand_on(&mut self, ports: &Ports) -> bool {
+        let Some(held) = self.held.pop() else { return false };
         let Held { time_ns, number, link_type, wire_len, interface, has_time, data } = held;
         self.bytes = self.bytes.saturating_sub(data.len());
         let time_ns = has_time.then_some(time_ns);
         let frame = Captured { number, time_ns, link_type, wire_len, interface, data: &data };
-        self.sink.frame(&frame, ports)?;
+        (self.take)(&frame, ports);
         self.spare.push(data);
-        Ok(true)
+        true
     }
 }
 
-impl<S: Sink> Sink for Sorted<'_, S> {
+impl<F: FnMut(&Captured<'_>, &Ports)> Sink for Sorted<F> {
     fn frame(&mut self, captured: &Captured<'_>, ports: &Ports) -> Result<Took> {
         let Captured { number, time_ns, link_type, wire_len, interface, data } = *captured;
         let mut copy = self.spare.pop().unwrap_or_default();
@@ -79,7 +78,7 @@ impl<S: Sink> Sink for Sorted<'_, S> {
             data: copy,
         });
         while self.held.len() > MAX_FRAMES || self.bytes > MAX_BYTES {
-            self.hand_on(ports)?;
+            self.hand_on(ports);
         }
         Ok(Took { write: false, count: true })
     }
@@ -116,21 +115,13 @@ impl Eq for Held {}
 mod tests {
     use super::*;
 
-    /// Takes down the numbers of frames as they come.
-    struct Numbers(Vec<u64>);
-
-    impl Sink for Numbers {
-        fn frame(&mut self, captured: &Captured<'_>, _: &Ports) -> Result<Took> {
-            assert_eq!(captured.data, captured.number.to_le_bytes());
-            self.0.push(captured.number);
-            Ok(Took { write: false, count: true })
-        }
-    }
-
     #[test]
     fn the_earliest_comes_first_and_equals_keep_their_order() {
-        let mut numbers = Numbers(Vec::new());
-        let mut sorted = Sorted::new(&mut numbers);
+        let mut numbers = Vec::new();
+        let mut sorted = Sorted::new(|captured: &Captured<'_>, _: &Ports| {
+            assert_eq!(captured.data, captured.number.to_le_bytes());
+            numbers.push(captured.number);
+        });
         let ports = Ports::default();
         for (number, time_ns) in (1..).zip([30, 10, 10, 40, 20]) {
             let data = &u64::to_le_bytes(number);
@@ -138,7 +129,7 @@ mod tests {
             let frame = Captured { number, time_ns, link_type, wire_len: 8, interface: 0, data };
             sorted.frame(&frame, &ports).unwrap();
         }
-        sorted.finish(&ports).unwrap();
-        assert_eq!(numbers.0, [2, 3, 5, 1, 4]);
+        sorted.finish(&ports);
+        assert_eq!(numbers, [2, 3, 5, 1, 4]);
     }
 }

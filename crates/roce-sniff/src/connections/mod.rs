@@ -242,9 +242,11 @@ impl Watch {
     ) -> Result<Report> {
         // What is to be written was written the first time.
         let args = SourceArgs { write: None, ..args.clone() };
-        let mut sorted = Sorted::new(&mut self);
+        let mut sorted = Sorted::new(|captured: &Captured<'_>, ports: &Ports| {
+            self.any(captured, ports);
+        });
         drive(source, &args, quiet, &mut sorted)?;
-        sorted.finish(&source::ports(&args)?)?;
+        sorted.finish(&source::ports(&args)?);
         Ok(self.finish())
     }
 
