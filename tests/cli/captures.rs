@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use roce_capture::{FileReader, FileWriter, Frame, WriterOptions};
+use roce_capture::{FileReader, FileWriter, Frame, LinkType, WriterOptions};
 use roce_sniff_tests::command::fixtures;
 use tempfile::TempDir;
 
@@ -44,28 +44,27 @@ pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// The fixture with every other pair of frames the wrong way round, those that are less than a
-/// millisecond apart; says how many pairs those are.
+/// The fixture with the frames of each pair the wrong way round, where they are less than a millisecond
+/// apart; says how many pairs those are.
 pub(crate) fn exchanged(fixture: &str, to: &Path) -> usize {
-    let bytes = std::fs::read(fixtures().join(fixture)).unwrap();
-    let (header, mut rest) = bytes.split_at(24);
-    let word = |record: &[u8], at: usize| {
-        u32::from_le_bytes(record[at..at + 4].try_into().unwrap()) as usize
-    };
-    let mut records = Vec::new();
-    while !rest.is_empty() {
-        let (record, behind) = rest.split_at(16 + word(rest, 8));
-        records.push(record);
-        rest = behind;
+    let mut reader = FileReader::open(&fixtures().join(fixture)).unwrap();
+    let mut frames = Vec::new();
+    while let Some(frame) = reader.next_frame().unwrap() {
+        frames.push((frame.time_ns.unwrap(), frame.data.to_vec()));
     }
     let mut pairs = 0;
-    for pair in records.chunks_exact_mut(2) {
-        let time = |record: &[u8]| word(record, 0) * 1_000_000 + word(record, 4);
-        if (1..1000).contains(&(time(pair[1]) - time(pair[0]))) {
+    for pair in frames.chunks_exact_mut(2) {
+        if (1..1_000_000).contains(&(pair[1].0 - pair[0].0)) {
             pair.swap(0, 1);
             pairs += 1;
         }
     }
-    std::fs::write(to, [header, &records.concat()].concat()).unwrap();
+    let mut writer = FileWriter::create(to, &WriterOptions::default()).unwrap();
+    for (number, (time_ns, data)) in (1..).zip(&frames) {
+        let (time_ns, wire_len) = (Some(*time_ns), u32::try_from(data.len()).unwrap());
+        let link_type = LinkType::ETHERNET;
+        writer.write(&Frame { number, time_ns, link_type, wire_len, data, interface: 0 }).unwrap();
+    }
+    writer.finish().unwrap();
     pairs
 }

@@ -11,8 +11,9 @@ use super::lives::is_answer_to_held;
 use super::naks::{nak, rnr_nak};
 use super::pmtu::Pmtu;
 use super::proof::Event;
-use super::requests::{WINDOW, is_copy, learn_from_last_response, learn_from_response, note_copy};
+use super::requests::{WINDOW, is_copy, note_copy};
 use super::seen::{Kind, Place, Seen};
+use super::spans::{learn_from_last_response, learn_from_response};
 use super::timing::Budget;
 use super::waiting::{Open, Pending};
 

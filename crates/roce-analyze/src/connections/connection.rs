@@ -83,10 +83,9 @@ impl Conn {
     /// is kept until that is known for sure.
     #[inline]
     pub(super) fn must_pair(&self, seen: &Seen) -> bool {
-        let [first, _] = &self.dirs;
         self.is_open
             && (self.log.is_some()
-                || first.packets == 0
+                || self.dirs.iter().all(|dir| dir.packets == 0)
                 || (is_answer(seen) && self.tells_partner(seen)))
     }
 

@@ -87,8 +87,9 @@ impl Trouble {
         self.late_psns.push_back(psn);
     }
 
-    /// A retransmission begins with `psn`, and all had been sent before `end`; `loss` is the frame of the NAK that it answers, when that
-    /// was taken for a loss behind the capture point, and how long that NAK took.
+    /// A retransmission begins with `psn`, and all had been sent before `end`; `loss` is the frame of
+    /// the NAK that it answers, when that was taken for a loss behind the capture point, and how long
+    /// that NAK took.
     pub(super) fn sent_again(
         &mut self,
         (psn, end): (Psn, Psn),
@@ -105,15 +106,11 @@ impl Trouble {
         }
     }
 
-    /// A request came that had been executed before, up to `psn`: what was asked for is sent again
-    /// once, so the first had arrived, though late.
-    pub(super) fn acquit_asked_loss(&mut self, psn: Psn) {
-        if let Some(at) = self.asked_losses.iter().position(|asked| !psn.is_before(asked.psn))
-            && let Some(asked) = self.asked_losses.remove(at)
-        {
-            self.duplicate_requests = self.duplicate_requests.saturating_add(1);
-            self.came_late_behind(asked.frame);
-        }
+    /// What was asked for was sent again once and had been executed before: the first had arrived,
+    /// though late.
+    fn acquit(&mut self, asked: AskedLoss) {
+        self.duplicate_requests = self.duplicate_requests.saturating_add(1);
+        self.came_late_behind(asked.frame);
     }
 
     /// Everything before `end` is executed. What was sent again so shortly before that it cannot
@@ -124,12 +121,12 @@ impl Trouble {
             && let Some(asked) = self.asked_losses.get(at).copied()
         {
             let fastest = fastest.filter(|ns| *ns > 0).unwrap_or(asked.gap) / 2;
-            let is_likely = self.is_reordered_after();
-            if is_likely && time.is_some_and(|now| now.saturating_sub(asked.time) < fastest) {
-                self.acquit_asked_loss(end.sub(1));
-            } else {
+            let is_soon = time.is_some_and(|now| now.saturating_sub(asked.time) < fastest);
+            if !is_soon || !self.is_reordered_after() {
                 return;
             }
+            self.asked_losses.remove(at);
+            self.acquit(asked);
         }
     }
 
@@ -176,16 +173,19 @@ impl Trouble {
         }
     }
 
-    /// A request came that had been executed before, as in [`Self::acquit_asked_loss`], if that is
-    /// likely. A response, as `is_data` says, is only that of its own request.
+    /// A request up to `psn` came that had been executed before, if that is likely. A response, as
+    /// `is_data` says, is only that of its own request.
     pub(super) fn convict_asked(&mut self, psn: Psn, is_data: bool) {
         let is_it = |asked: &AskedLoss| asked.psn == psn || (!is_data && !psn.is_before(asked.psn));
         if self.duplicate_frames > 0 {
             // Acknowledgements are captured twice, too.
-        } else if self.is_reordered_after() {
-            self.acquit_asked_loss(psn);
-        } else if let Some(at) = self.asked_losses.iter().position(is_it) {
-            self.asked_losses.remove(at);
+            return;
+        }
+        let at = self.asked_losses.iter().position(is_it);
+        let Some(asked) = at.and_then(|at| self.asked_losses.remove(at)) else { return };
+        if self.is_reordered_after() {
+            self.acquit(asked);
+        } else {
             let [_, hints] = &mut self.hints;
             *hints = hints.saturating_add(1);
         }

@@ -43,6 +43,10 @@ impl Log {
             return false;
         }
         used.fetch_add(1, Ordering::Relaxed);
+        if self.packets.is_empty() {
+            // Of many flows there is but one packet.
+            self.packets.reserve_exact(1);
+        }
         let repeat = repeat.filter(|repeat| repeat.is_any()).map(Box::new);
         self.packets.push(Logged { dir, seen: *seen, repeat });
         true

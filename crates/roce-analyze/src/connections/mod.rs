@@ -66,6 +66,7 @@ mod rounds;
 mod seen;
 mod series;
 mod sighting;
+mod spans;
 mod src_ports;
 mod strange;
 mod suspects;

@@ -37,8 +37,12 @@ fn is_one_way(connection: &Connection) -> bool {
 fn heard(connection: &Connection) -> impl Iterator<Item = (Addr, Addr)> {
     let (a, b) = (connection.a.addr, connection.b.addr);
     let is_answered = connection.cm.as_ref().is_some_and(|cm| cm.is_answered());
-    let forth = (connection.a_to_b.packets > 0).then_some((a, b));
-    forth.into_iter().chain((connection.b_to_a.packets > 0 || is_answered).then_some((b, a)))
+    // A is who asks for a connection.
+    let forth = connection.a_to_b.packets > 0 || connection.cm.is_some();
+    forth
+        .then_some((a, b))
+        .into_iter()
+        .chain((connection.b_to_a.packets > 0 || is_answered).then_some((b, a)))
 }
 
 fn take_back(connection: &mut Connection) {

@@ -92,8 +92,14 @@ fn unheard(connections: &mut [truth::Connection]) {
     }
     let mut heard = HashSet::new();
     for c in connections.iter() {
-        let ways = [(&c.a, &c.b, &c.a_to_b), (&c.b, &c.a, &c.b_to_a)];
-        let sent = ways.into_iter().filter(|(.., way)| way.packets > 0 || c.cm.is_some());
+        let managed = |way| {
+            c.cm.as_ref().is_some_and(|cm| cm.messages.iter().any(|one| one.direction == way))
+        };
+        let ways = [
+            (&c.a, &c.b, c.a_to_b.packets > 0 || managed("a_to_b")),
+            (&c.b, &c.a, c.b_to_a.packets > 0 || managed("b_to_a")),
+        ];
+        let sent = ways.into_iter().filter(|(.., is_heard)| *is_heard);
         heard.extend(sent.map(|(from, to, _)| (from.addr.clone(), to.addr.clone())));
     }
     for c in connections.iter_mut().filter(|c| matches!(c.service, "RC" | "XRC")) {

@@ -215,11 +215,14 @@ impl Watch {
         quiet: bool,
     ) -> Result<(Report, Trace)> {
         let (owners, config) = (self.owners.take_if(|_| source.can_be_read_twice()), self.config);
-        let (mut report, trace) = self.follow_as_it_stands(source, args, quiet)?;
+        let (mut report, mut trace) = self.follow_as_it_stands(source, args, quiet)?;
         let disorder = report.totals.disorder;
         let is_jitter = (1..=JITTER).contains(&disorder.most_ns);
         if is_jitter && source.can_be_read_twice() && !trace.is_interrupted {
-            report = Self::new(config).follow_in_order(source, args, quiet)?;
+            let again;
+            (report, again) = Self::new(config).follow_in_order(source, args, quiet)?;
+            trace.is_interrupted = again.is_interrupted;
+            trace.failure = trace.failure.or(again.failure);
             if !quiet {
                 let frames = plural(disorder.frames, "frame stands", "frames stand");
                 long_remark(&format!(
@@ -239,15 +242,15 @@ impl Watch {
         source: &Source,
         args: &SourceArgs,
         quiet: bool,
-    ) -> Result<Report> {
+    ) -> Result<(Report, Trace)> {
         // What is to be written was written the first time.
         let args = SourceArgs { write: None, ..args.clone() };
         let mut sorted = Sorted::new(|captured: &Captured<'_>, ports: &Ports| {
             self.any(captured, ports);
         });
-        drive(source, &args, quiet, &mut sorted)?;
+        let trace = drive(source, &args, quiet, &mut sorted)?;
         sorted.finish(&source::ports(&args)?);
-        Ok(self.finish())
+        Ok((self.finish(), trace))
     }
 
     fn follow_as_it_stands(

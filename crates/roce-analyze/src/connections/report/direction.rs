@@ -316,7 +316,7 @@ pub struct OtherKeys {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub q_keys: Vec<u32>,
     /// Datagrams with another Q_Key than the first one.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "json::is_zero")]
     pub q_key_changes: u64,
 }
 
@@ -335,9 +335,4 @@ impl OtherKeys {
             self.q_keys.push(key);
         }
     }
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-const fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
