@@ -29,8 +29,11 @@ pub(super) struct Conn {
     /// From A to B, from B to A. A is the side that asked for the connection, or was seen first.
     pub dirs: [Direction; 2],
     pub service: Service,
-    /// Whether it lacks a direction, or is not sure of it.
+    /// Whether every packet matters for finding the other direction: the first, and those that are
+    /// kept.
     pub is_open: bool,
+    /// Whether it lacked a direction the last time that this was looked at.
+    pub is_single: bool,
     /// As long as only one direction is known: of 2 to the power of this many answers one is looked
     /// at for the other.
     pub patience: u8,
@@ -60,6 +63,7 @@ impl Conn {
             dirs: [Direction::new(there), Direction::new(back)],
             service,
             is_open: true,
+            is_single: true,
             patience: 0,
             trial: 0,
             is_over: false,
@@ -84,9 +88,7 @@ impl Conn {
     #[inline]
     pub(super) fn must_pair(&self, seen: &Seen) -> bool {
         self.is_open
-            && (self.log.is_some()
-                || self.dirs.iter().all(|dir| dir.packets == 0)
-                || (is_answer(seen) && self.tells_partner(seen)))
+            || (self.is_single && is_answer(seen) && (self.is_paired() || self.tells_partner(seen)))
     }
 
     /// Whether the packet tells something of the other direction: an answer does, and the first.

@@ -72,7 +72,7 @@ impl Tracker {
             // Nothing goes the other way: one direction is captured.
             conn.log = None;
         }
-        conn.is_open = conn.log.is_some() || !conn.is_paired();
+        (conn.is_open, conn.is_single) = (conn.log.is_some(), !conn.is_paired());
         let fit = conn.observe_out_of_line(at.dir(), (seen, repeat), &mut self.budget);
         self.totals.count_connection_packet();
         if let Some(hosts) = hosts.filter(|_| is_sure) {
