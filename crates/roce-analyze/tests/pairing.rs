@@ -101,6 +101,28 @@ fn no_pair_is_wrong_where_the_capture_misses_frames() {
     }
 }
 
+/// Few messages each, and all begin within 20 ms: with PSNs from anywhere one answer tells.
+#[test]
+fn many_queue_pairs_with_their_own_psns_are_paired_by_their_first_answers() {
+    let mut numbers = Numbers(9);
+    let mut records = Vec::new();
+    let pairs: Vec<Pair> = (0..2000)
+        .map(|nth| Pair { qpns: [0x1000 + nth, 0x20_0000 + nth], ports: [0xc000; 2] })
+        .collect();
+    for pair in &pairs {
+        let (begin, psn) = (numbers.below(20_000_000), numbers.below(0xff_0000) as u32);
+        for message in 0..2 {
+            let start = begin + u64::from(message) * 50_000;
+            records.extend(pair.write(0, start, psn + message * 4));
+            records.push(pair.ack(1, start + 10_000, psn + message * 4 + 3, message + 1));
+        }
+    }
+    let report = analyze(&in_order(records), Config::default());
+    assert_eq!(score(&report, &pairs), (2000, 0));
+    assert_eq!(report.connections.len(), 2000);
+    assert!(ids(&report).iter().all(|id| *id == "low-entropy"), "{:?}", ids(&report));
+}
+
 /// Both send, then both answer: there is nothing that tells which answers which.
 #[test]
 fn where_two_fit_equally_well_nothing_is_said() {

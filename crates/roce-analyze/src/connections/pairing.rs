@@ -152,7 +152,8 @@ impl Unpaired {
             _ => 1,
         };
         let has_rivals = me.search.has_rivals || look.is_near || look.fits.len() > 1;
-        let more = answers_wanted(has_rivals, seen).saturating_sub(sure);
+        let is_spread = nearness(candidates, seen) < WINDOW.unsigned_abs();
+        let more = answers_wanted(has_rivals, is_spread, seen).saturating_sub(sure);
         if let Some(index) = sole
             && (is_end || more == 0 || !has_rivals)
             && !is_contested(group, place, me, index)
@@ -193,11 +194,12 @@ impl Unpaired {
     }
 }
 
-/// How many answers in a row must fit the same flow alone.
-const fn answers_wanted(has_rivals: bool, seen: &Seen) -> u32 {
-    if has_rivals {
+/// How many answers in a row must fit the same flow alone. Where PSNs are spread over all there are
+/// rivals are such by accident, and fit once at most.
+const fn answers_wanted(has_rivals: bool, is_spread: bool, seen: &Seen) -> u32 {
+    if has_rivals && !is_spread {
         SURE_OF_RIVALS
-    } else if seen.frame <= FIRST_FRAMES || seen.psn.get() < SMALL_PSN {
+    } else if has_rivals || seen.frame <= FIRST_FRAMES || seen.psn.get() < SMALL_PSN {
         SURE
     } else {
         1
