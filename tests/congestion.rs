@@ -144,6 +144,48 @@ fn without_a_speed_frames_alone_tell() {
     assert_eq!(ids(&check(&paused(20, "50ms", false), None)), ["pfc-seen"]);
 }
 
+/// Frames of a port for priority 3: when, in nanoseconds, and for how many quanta.
+fn pauses(frames: impl IntoIterator<Item = (u64, u16)>) -> Vec<Finding> {
+    let mut tracker = Tracker::new(Config::default());
+    for (number, (time, quanta)) in (1..).zip(frames) {
+        let port = MacAddr([2, 0, 0, 0, 0, 1]);
+        let frame = FlowControl::pfc(port, 8, [0, 0, 0, quanta, 0, 0, 0, 0]);
+        let bytes = frame.bytes();
+        let frame = Frame::parse(Link::Ethernet, bytes, bytes.len(), &Ports::default());
+        tracker.observe(&frame, number, Some(time));
+    }
+    evaluate(&tracker.finish(), &Policy::default())
+}
+
+/// A thousand pauses a second, each taken back by XON so many nanoseconds later.
+fn taken_back(after: u64) -> Vec<Finding> {
+    let both = |n: u64| [(n * 1_000_000, 65_535), (n * 1_000_000 + after, 0)];
+    pauses((0..2_001).flat_map(both))
+}
+
+/// What XON takes back at once is no storm at any speed, however many frames there are.
+#[test]
+fn pauses_that_are_taken_back_are_no_storm() {
+    let found = taken_back(1_000);
+    let [seen] = &found[..] else { panic!("{found:#?}") };
+    assert_eq!((seen.id, seen.count), ("pfc-seen", 2_001));
+    assert_eq!(number(seen, "peak_per_second"), Some(1_000));
+    // 2001 × 1 µs of 2000.001 ms.
+    assert_eq!(number(seen, "paused_at_most_ns"), Some(2_001_000));
+    assert_eq!(number(seen, "paused_at_most_percent"), Some(100));
+    // 99 µs of each ms are less than a tenth, 100 µs are one.
+    assert_eq!(ids(&taken_back(99_000)), ["pfc-seen"]);
+    assert_eq!(ids(&taken_back(100_000)), ["pfc-storm"]);
+}
+
+/// At 1 Gbit/s, the slowest, 100 quanta are 51.2 µs, 5.12 % of each ms, and 200 twice as much.
+#[test]
+fn pauses_that_ask_for_little_are_no_storm() {
+    let each_ms = |quanta| pauses((0..2_000).map(move |n| (n * 1_000_000, quanta)));
+    assert_eq!(ids(&each_ms(100)), ["pfc-seen"]);
+    assert_eq!(ids(&each_ms(200)), ["pfc-storm"]);
+}
+
 fn builtin(name: &str) -> Vec<Finding> {
     check(BUILTIN.iter().find(|one| one.name == name).unwrap().text, None)
 }

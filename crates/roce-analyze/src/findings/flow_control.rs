@@ -61,6 +61,7 @@ fn priority(
     if is_storm
         && totals.flow_control.link_speed.is_none()
         && let Some(supposed) = totals.flow_control.supposed(pauses)
+        && supposed.longest_frames > 1
     {
         finding.most("pauses_without_a_break_at_100g", supposed.longest_frames);
     }
@@ -78,7 +79,8 @@ fn tell(finding: &mut Finding, pauses: &Pauses, totals: &Totals) {
             None => "not known without --link-speed",
             Some(_) => "not known: frames have no times",
         };
-        return finding.say("paused", why);
+        finding.say("paused", why);
+        return tell_most(finding, pauses, totals);
     };
     let PausedTime { total_ns, longest_ns, longest_frames, .. } = paused;
     finding.sum("paused_ns", total_ns);
@@ -90,16 +92,31 @@ fn tell(finding: &mut Finding, pauses: &Pauses, totals: &Totals) {
     finding.most("longest_frames", longest_frames);
 }
 
-/// Whether it is too much: by time where that is known, else by what frames alone tell. A single
-/// frame is no storm, however slow the link.
+/// The most that may be paused, where what is asked for is taken back.
+fn tell_most(finding: &mut Finding, pauses: &Pauses, totals: &Totals) {
+    let Some(at_most) = totals.flow_control.paused_at_most(pauses) else { return };
+    if pauses.resumes == 0 || totals.flow_control.link_speed.is_some() {
+        return;
+    }
+    finding.sum("paused_at_most_ns", at_most.total_ns);
+    let whole = totals.duration_ns();
+    if let Some(percent) = whole.and_then(|whole| Thousandths::percent(at_most.total_ns, whole)) {
+        finding.real("paused_at_most_percent", percent);
+    }
+}
+
+/// Whether it is too much: by time where that is known, else by what frames alone tell, unless even
+/// the slowest link would be paused for less. A single frame is no storm, however slow the link.
 fn is_storm(pauses: &Pauses, control: &FlowControl, policy: &Policy) -> bool {
     let is_long =
         |paused: PausedTime| paused.longest_frames > 1 && paused.longest_ns >= policy.pfc_storm_ns;
+    let most = NANOS_PER_SECOND.saturating_mul(policy.pfc_storm_percent) / 100;
     if let Some(paused) = control.paused(pauses) {
-        let most = NANOS_PER_SECOND.saturating_mul(policy.pfc_storm_percent) / 100;
         return is_long(paused) || pauses.pauses > 1 && paused.peak_second_ns >= most;
     }
+    let may_be = |at_most: PausedTime| at_most.peak_second_ns >= most;
     let peak = control.peak_per_second(pauses);
     peak.is_some_and(|peak| peak >= policy.pfc_storm_per_second)
+        && control.paused_at_most(pauses).is_some_and(may_be)
         || control.supposed(pauses).is_some_and(is_long)
 }

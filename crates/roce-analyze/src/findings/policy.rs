@@ -26,7 +26,7 @@ pub struct Policy {
     /// Percent of a second for which a priority is paused from which on it is a storm.
     pub pfc_storm_percent: u64,
     /// Pause frames of one priority in one second from which on it is a storm, where the speed of
-    /// the link is not known.
+    /// the link is not known, unless they cannot pause it for that percentage on any link.
     pub pfc_storm_per_second: u64,
     /// RNR NAKs of a connection for each hundred messages from which on it is a storm.
     pub rnr_storm_percent: u64,
