@@ -48,9 +48,12 @@ pub(super) fn answer(
         note_copy(this, seen);
         return Said::GoesOn;
     }
-    if this.was_sent_before(seen) == Some(true) {
+    // The IP identification alone does not prove that it is late: requests and answers may take theirs
+    // elsewhere in an adapter than where they leave it. Where packets overtake each other, it does.
+    if this.was_sent_before(seen) == Some(true) && (is_old || this.has_late_packets()) {
         this.note_late(seen, 0);
-        if seen.kind == Kind::Ack && seen.answer.is_some_and(|a| matches!(a, AckKind::Ack(_))) {
+        let is_ack = seen.answer.is_some_and(|answer| matches!(answer, AckKind::Ack(_)));
+        if is_old && seen.kind == Kind::Ack && is_ack {
             // Overtaken by a later one that says more.
             this.acks = this.acks.saturating_add(1);
             return Said::GoesOn;

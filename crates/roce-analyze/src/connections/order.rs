@@ -80,6 +80,12 @@ impl Direction {
         Some(id.wrapping_sub(self.ip_id).cast_signed() < 0)
     }
 
+    /// Whether packets of this direction came behind later ones.
+    #[cold]
+    pub(super) fn has_late_packets(&self) -> bool {
+        self.trouble.as_ref().is_some_and(|trouble| trouble.out_of_order > 0)
+    }
+
     /// Counts a packet that comes behind later ones.
     #[cold]
     pub(super) fn note_late(&mut self, seen: &Seen, depth: u32) {
