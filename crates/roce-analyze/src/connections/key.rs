@@ -97,6 +97,10 @@ impl Hash for FlowKey {
 }
 
 impl FlowKey {
+    /// No flow's.
+    pub(super) const NONE: Self =
+        Self { src: 0, dst: 0, via: Via(NonZeroU64::MIN), dest_qp: 0, src_qp: 0 };
+
     /// The key of a packet in a frame.
     #[must_use]
     #[inline]

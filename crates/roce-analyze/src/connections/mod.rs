@@ -93,7 +93,7 @@ pub use report::{
     OverTime, Owner, Percentiles, Proof, Rare, Rejection, Report, Retransmissions, SrcPorts,
     Totals,
 };
-pub use sighting::{Sight, Sighting};
+pub use sighting::{Sight, Sighting, Sightings};
 pub use strange::{Oddity, Strange};
 pub use totals::Disorder;
 pub use tracker::Tracker;

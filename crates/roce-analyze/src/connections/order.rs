@@ -62,7 +62,7 @@ impl Direction {
             if step != 0 && step.unsigned_abs() < NEAR {
                 // Backward too: it counts, and was overtaken.
                 *forward = forward.saturating_add(1);
-            } else if self.same_frame(seen).is_none() {
+            } else if *backward < u8::MAX && self.same_frame(seen).is_none() {
                 // What was captured twice says nothing.
                 let (_, backward) = &mut self.ip_id_steps;
                 *backward = backward.saturating_add(1);

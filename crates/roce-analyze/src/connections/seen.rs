@@ -96,9 +96,15 @@ const fn classify(opcode: Opcode) -> (Kind, Place) {
     }
 }
 
-const RETH_IMM: ExtHeaders = ExtHeaders::RETH.and(ExtHeaders::IMM_DT);
-const DETH_IMM: ExtHeaders = ExtHeaders::DETH.and(ExtHeaders::IMM_DT);
-const AETH_ATOMIC: ExtHeaders = ExtHeaders::AETH.and(ExtHeaders::ATOMIC_ACK_ETH);
+/// The headers of all but rare packets. Of RETH, AETH and DETH none has two, and the one that it has
+/// comes first.
+const USUAL: ExtHeaders = ExtHeaders::RETH
+    .and(ExtHeaders::AETH)
+    .and(ExtHeaders::DETH)
+    .and(ExtHeaders::ATOMIC_ETH)
+    .and(ExtHeaders::ATOMIC_ACK_ETH)
+    .and(ExtHeaders::IMM_DT)
+    .and(ExtHeaders::IETH);
 
 /// One packet.
 #[derive(Clone, Copy, Debug)]
@@ -176,44 +182,43 @@ impl Seen {
         })
     }
 
-    /// The same of a plain frame, and the source queue pair that it names, or 0. `None` where its
-    /// headers are rare ones.
+    /// The same of a plain frame whose ICRC was not looked at, put into its place; the source queue
+    /// pair that it names, or 0. `None` where its headers are rare ones.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "once for every frame of a capture")]
-    pub(super) fn of_plain<N: PlainNet>(
+    pub(super) fn put_plain<N: PlainNet>(
+        &mut self,
         plain: &Plain<'_, N>,
         Sound { info, headers, payload }: Sound<'_>,
         (number, time): (u64, Option<u64>),
-        icrc: IcrcState,
-    ) -> Option<(Self, u32)> {
-        let (mut dma_len, mut aeth, mut deth) = (None, None, None);
-        match info.headers {
-            ExtHeaders::NONE | ExtHeaders::ATOMIC_ETH | ExtHeaders::IETH | ExtHeaders::IMM_DT => {}
-            ExtHeaders::RETH | RETH_IMM => dma_len = Some(Reth::parse(headers).ok()?.0.dma_len()),
-            ExtHeaders::AETH | AETH_ATOMIC => aeth = Some(Aeth::parse(headers).ok()?.0),
-            ExtHeaders::DETH | DETH_IMM => deth = Some(Deth::parse(headers).ok()?.0),
-            _ => return None,
-        }
+    ) -> Option<u32> {
         let payload = u32::try_from(payload).unwrap_or(u32::MAX);
         let ip_id = plain.net.ip_id();
-        let seen = Self::new(plain.bth, info.service, (number, time))?;
-        let seen = Self {
+        *self = Self {
             wire_len: u32::try_from(plain.wire_len()).unwrap_or(u32::MAX),
             payload,
-            dma_len,
-            answer: aeth.map(|aeth| aeth.syndrome().kind()),
-            msn: aeth.map(Aeth::msn),
-            q_key: deth.map(|deth| deth.q_key.get()),
             src_port: Some(plain.udp.src_port()),
             ip_id,
             mark: mark(plain.icrc(), plain.bth, payload, ip_id),
             traffic_class: Some(plain.net.traffic_class()),
             pcp: plain.vlans.last().map(VlanTag::pcp),
             is_cut: plain.is_cut(),
-            icrc,
-            ..seen
+            ..Self::new(plain.bth, info.service, (number, time))?
         };
-        Some((seen, deth.map_or(0, |deth| deth.src_qp().get())))
+        if !USUAL.has(info.headers) {
+            return None;
+        }
+        if info.headers.has(ExtHeaders::RETH) {
+            self.dma_len = Some(Reth::parse(headers).ok()?.0.dma_len());
+        } else if info.headers.has(ExtHeaders::AETH) {
+            let (aeth, _) = Aeth::parse(headers).ok()?;
+            (self.answer, self.msn) = (Some(aeth.syndrome().kind()), Some(aeth.msn()));
+        } else if info.headers.has(ExtHeaders::DETH) {
+            let (deth, _) = Deth::parse(headers).ok()?;
+            self.q_key = Some(deth.q_key.get());
+            return Some(deth.src_qp().get());
+        }
+        Some(0)
     }
 
     /// What the BTH says, and nothing else yet.
@@ -224,30 +229,43 @@ impl Seen {
         Some(Self {
             frame,
             time,
-            wire_len: 0,
             service,
             kind,
             place,
             psn: bth.psn(),
             ack_req: bth.ack_req(),
-            payload: 0,
-            dma_len: None,
-            answer: None,
-            msn: None,
             p_key: bth.p_key.get(),
-            q_key: None,
-            src_port: None,
-            ip_id: None,
-            mark: 0,
-            traffic_class: None,
-            pcp: None,
-            is_cut: false,
-            icrc: IcrcState::Unchecked,
-            is_known_fault: false,
-            is_compared: false,
-            is_accepted_fault: false,
+            ..Self::NOTHING
         })
     }
+
+    /// Nothing that was ever seen.
+    pub(super) const NOTHING: Self = Self {
+        frame: 0,
+        time: None,
+        wire_len: 0,
+        service: Service::Rc,
+        kind: Kind::Other,
+        place: Place::Only,
+        psn: Psn::new(0),
+        ack_req: false,
+        payload: 0,
+        dma_len: None,
+        answer: None,
+        msn: None,
+        p_key: 0,
+        q_key: None,
+        src_port: None,
+        ip_id: None,
+        mark: 0,
+        traffic_class: None,
+        pcp: None,
+        is_cut: false,
+        icrc: IcrcState::Unchecked,
+        is_known_fault: false,
+        is_compared: false,
+        is_accepted_fault: false,
+    };
 
     pub(super) const fn ecn(&self) -> Option<Ecn> {
         match self.traffic_class {

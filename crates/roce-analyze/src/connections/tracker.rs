@@ -9,7 +9,6 @@ use super::cm_track::CmTable;
 use super::config::Config;
 use super::connection::Conn;
 use super::copies::Copies;
-use super::follow::GROUP;
 use super::key::FlowKey;
 use super::log::LogRoom;
 use super::merge;
@@ -17,7 +16,7 @@ use super::outcome::{self, CaptureEnd};
 use super::proof::{Proofs, Room};
 use super::report::{Connection, Evicted, Report};
 use super::seen::Seen;
-use super::sighting::Sighting;
+use super::sighting::Sightings;
 use super::strange::{Oddity, Sight};
 use super::suspects::Suspects;
 use super::table::Table;
@@ -58,7 +57,7 @@ pub struct Tracker {
     /// Those that are over, whose numbers may be used again.
     finished: VecDeque<Connection>,
     /// Packets that will be looked up together.
-    pub(super) waiting: Vec<Sighting>,
+    pub(super) waiting: Sightings,
     pub(super) totals: Totals,
     evicted: Evicted,
     pub(super) budget: Budget,
@@ -81,7 +80,7 @@ impl Tracker {
             suspects: Suspects::default(),
             cm: CmTable::default(),
             finished: VecDeque::new(),
-            waiting: Vec::with_capacity(GROUP),
+            waiting: Sightings::default(),
             totals: Totals::new(&config),
             evicted: Evicted::default(),
             budget: Budget { histograms: config.max_histograms, series: MAX_SERIES },

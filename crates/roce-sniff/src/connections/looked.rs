@@ -1,10 +1,10 @@
 //! What can be said of frames without the others: ahead of the tracker, and in another thread.
 //!
 //! That is most of the work: whether a frame passes the filter, its headers, and its ICRC. What is
-//! left of a packet is a [`Sighting`]; the headers of what is no ordinary packet are walked once more.
+//! left of a packet is a sighting; the headers of what is no ordinary packet are walked once more.
 
 use anyhow::Result;
-use roce_analyze::connections::{Sight, Sighting};
+use roce_analyze::connections::{Sight, Sightings};
 use roce_capture::Frame as Captured;
 use roce_wire::{IcrcState, Ports, plain};
 
@@ -16,7 +16,7 @@ use crate::drive::{Filter, link, parse, wire_len};
 #[derive(Default)]
 pub(super) struct Looked {
     pub(super) batch: Batch,
-    sightings: Vec<Sighting>,
+    sightings: Sightings,
     others: Vec<Other>,
 }
 
