@@ -10,6 +10,7 @@ use super::direction::Times;
 use super::follow::GROUP;
 use super::key::FlowKey;
 use super::sighting::Sighting;
+use super::waiting::OpenMessages;
 
 /// A place in the table: which connection and which of its directions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -93,8 +94,9 @@ impl Table {
         for (place, Sighting { key, .. }) in places.iter_mut().zip(sightings) {
             *place = self.index.iter_hash(self.hasher.hash_one(key)).next().copied();
         }
-        let mut apart = [None; GROUP];
-        for ((place, times), Sighting { seen, .. }) in places.iter().zip(&mut apart).zip(sightings)
+        let mut apart = [(None, None); GROUP];
+        for ((place, (open, times)), Sighting { seen, .. }) in
+            places.iter().zip(&mut apart).zip(sightings)
         {
             if let Some(at) = place
                 && let Some(conn) = self.get(at.slot())
@@ -104,6 +106,7 @@ impl Table {
                 let mut parts = this.fetch() ^ u64::from(conn.is_recent);
                 if seen.kind.is_request() {
                     parts ^= this.fetch_requests() ^ this.fetch_data();
+                    *open = Some(&this.open);
                 } else {
                     *times = other.times.as_deref();
                     parts ^= other.fetch_requests();
@@ -111,7 +114,9 @@ impl Table {
                 black_box(parts);
             }
         }
-        let parts = apart.into_iter().flatten().map(Times::fetch);
+        let parts = apart.into_iter().map(|(open, times)| {
+            open.map_or(0, OpenMessages::fetch) ^ times.map_or(0, Times::fetch)
+        });
         black_box(parts.fold(0, |all, one| all ^ one));
     }
 

@@ -84,6 +84,12 @@ impl OpenMessages {
         rest.push_back(open);
     }
 
+    /// Something of the memory that a list of many has for itself.
+    #[inline]
+    pub(super) fn fetch(&self) -> u64 {
+        self.rest.as_ref().map_or(0, |rest| rest.len() as u64)
+    }
+
     /// Whether there are too many to follow where none was ever answered.
     #[inline]
     pub(super) fn are_hopeless(&self) -> bool {
