@@ -2,7 +2,7 @@
 
 use std::io::{Cursor, Read};
 
-use roce_analyze::connections::{Config, Report, Sight, Tracker, json};
+use roce_analyze::connections::{Config, Report, Sight, Sightings, Tracker, json};
 use roce_analyze::findings::{Policy, evaluate};
 use roce_capture::{Chunk, Compression, FileReader};
 use roce_wire::{Frame, IcrcState, Plain, PlainNet, PlainUse, Ports, plain};
@@ -140,7 +140,7 @@ fn by_bytes(frames: &[Kept], config: Config) -> Report {
 fn by_sightings(frames: &[Kept], config: Config, ahead: usize) -> Report {
     let mut tracker = Tracker::new(config);
     for batch in frames.chunks(ahead) {
-        let mut list = Vec::new();
+        let mut list = Sightings::default();
         for kept in batch {
             let Kept { number, time_ns, .. } = *kept;
             let sight = Sight { number, time_ns, checks_icrc: config.check_icrc, list: &mut list };
