@@ -317,7 +317,7 @@ fn data_without_ecn_is_blamed_where_there_is_congestion() {
     assert_eq!((blamed.count, blamed.frames.len()), (200, 1));
     let because = blamed.evidence.iter().find(|(name, _)| *name == "because").map(|(_, why)| why);
     let Some(Value::List(because)) = because else { panic!("{blamed:#?}") };
-    assert_eq!(because[..], ["other data to this host is marked CE", "this host sends CNPs"]);
+    assert_eq!(because[..], ["other data to the receiver is marked CE", "the receiver sends CNPs"]);
 }
 
 /// A pause concerns the priority that it names: DSCP 26 is priority 3 where eight are one.

@@ -49,6 +49,77 @@ fn files_out_of_order_are_said() {
     assert_eq!(order(&format!("-c 1000000 {then} {first}")), said);
 }
 
+/// What follows from files in the wrong order stands behind what says so, errors too.
+#[test]
+fn disorder_is_told_first() {
+    let begins =
+        |file: &str| run(&[file, "--format", "json"]).json()["source"]["first_ns"].as_u64();
+    let mut files = ["rxe/err_naks.pcap", "rxe/loss_a.pcap"];
+    files.sort_by_key(|file| std::cmp::Reverse(begins(file)));
+    let told =
+        |format| run(&["check", "--fail-on", "never", "--format", format, files[0], files[1]]);
+    let text = told("text").text();
+    let first = text.split("\n\n").nth(1).unwrap();
+    assert!(first.starts_with("warning capture: frames do not stand in the order"), "{text}");
+    let findings = told("json").json();
+    let findings = findings["findings"].as_array().unwrap();
+    let severities: Vec<_> = findings.iter().map(|one| one["severity"].as_str().unwrap()).collect();
+    assert!(severities.is_sorted_by_key(|one| ["error", "warning", "info"].map(|s| s != *one)));
+    let first = findings.iter().find(|one| one["severity"] == "warning").unwrap();
+    assert_eq!(first["id"], "capture-disorder");
+    assert!(severities.contains(&"error"));
+}
+
+/// The kernel's counters beside the captures have these numbers; the names are those of Linux.
+#[test]
+fn the_first_line_says_how_many_of_what() {
+    let check = |capture: &str, format| {
+        let file = format!("rxe/{capture}.pcap");
+        run(&["check", "--fail-on", "never", "--format", format, &file])
+    };
+    for (capture, counts, told) in [
+        ("err_rnr", "RNR NAKs", "10.77.0.2: a receiver was not ready (10 RNR NAKs)"),
+        ("cm_sidr_reject", "requests", "a request for a connection was refused (1 request)"),
+        ("ecn_ce_v4", "packets", "and no one tells the sender (34 packets)"),
+    ] {
+        let text = check(capture, "text").text();
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(told), "{text}");
+        let findings = check(capture, "json").json();
+        let all = findings["findings"].as_array().unwrap();
+        assert!(all.iter().any(|finding| finding["counts"] == counts), "{findings}");
+    }
+    let refused = check("cm_sidr_reject", "json").json()["findings"][0]["evidence"].clone();
+    assert_eq!(refused["reason"], serde_json::json!(["service id not supported"]));
+}
+
+/// Of the commands that findings advise, those of this program exist, and have the options named.
+#[test]
+fn advice_can_be_followed() {
+    let json = run_line("check --list --format json").well().json();
+    let mut commands = 0;
+    for rule in json["rules"].as_array().unwrap() {
+        let words = ["meaning", "advice"].map(|key| rule[key].as_str().unwrap()).join(" ");
+        for told in words.split("roce-sniff ").skip(1) {
+            // To the end of the sentence or of the part of it.
+            let told = told.split([';', ':', ',', '(', '.']).next().unwrap();
+            let mut words = told.split_whitespace();
+            let command = words.next().unwrap();
+            let help = match command {
+                "IFACE" => run_line("--help"),
+                _ => run_line(&format!("{command} --help")),
+            };
+            let help = help.well().text();
+            for option in words.filter(|word| word.starts_with('-')) {
+                let is_there = [" ", ","].map(|end| help.contains(&format!("{option}{end}")));
+                assert!(is_there.contains(&true), "{}: {told}", rule["id"]);
+            }
+            commands += 1;
+        }
+    }
+    assert!(commands > 10, "{commands}");
+}
+
 /// Both commands say that they forgot connections: the MANIFEST knows of two queue pairs here.
 #[test]
 fn forgotten_connections_are_said() {

@@ -59,7 +59,7 @@ pub(super) fn judge(report: &Report, facts: &CaptureFacts, found: &mut Collector
             found.add("capture-disorder", "capture", disorder.frames, [disorder.first_frame])
     {
         finding.sum("frames", totals.frames);
-        finding.sum("most_ns", disorder.most_ns);
+        finding.sum("late_by_at_most_ns", disorder.most_ns);
     }
     if let Some(dropped) = facts.dropped.filter(|dropped| *dropped > 0) {
         found.add("capture-drops", "capture", dropped, []);

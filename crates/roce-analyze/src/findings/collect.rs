@@ -13,6 +13,8 @@ pub const MANY_FRAMES: usize = 10_000;
 /// How many subjects a rule names; what is beyond is one subject more.
 const MAX_SUBJECTS: usize = 100;
 const OTHERS: &str = "others";
+/// The rule that says how far the others are to be believed.
+const DISORDER: &str = "capture-disorder";
 
 /// The findings so far.
 #[derive(Default)]
@@ -37,7 +39,7 @@ impl Collector {
         count: u64,
         frames: impl IntoIterator<Item = u64>,
     ) -> Option<&mut Finding> {
-        let Rule { severity, title, meaning, advice, .. } = *rule(id)?;
+        let Rule { severity, title, counts, meaning, advice, .. } = *rule(id)?;
         let mut subject = subject.into();
         if !self.at.contains_key(&(id, subject.clone())) {
             let named = self.subjects.entry(id).or_default();
@@ -56,6 +58,7 @@ impl Collector {
                 title,
                 subject,
                 count: 0,
+                counts,
                 frames: Vec::new(),
                 all_frames: Vec::new(),
                 lacks_frames: false,
@@ -87,8 +90,8 @@ impl Collector {
         self.findings.get_mut(at)
     }
 
-    /// The worst first, then in the order of the rules and the frames; ahead of all that follows from
-    /// it, that versions do not agree.
+    /// The worst first, then in the order of the rules and the frames; ahead of what follows from
+    /// it, that versions do not agree, or that frames are not in order.
     pub(super) fn into_findings(self) -> Vec<Finding> {
         let mut findings = self.findings;
         for finding in &mut findings {
@@ -99,7 +102,7 @@ impl Collector {
             finding.all_frames.dedup();
         }
         findings.sort_by_key(|finding| {
-            let is_effect = finding.id != "version-mismatch";
+            let is_effect = !matches!(finding.id, "version-mismatch" | DISORDER);
             (finding.severity, is_effect, finding.id, finding.frames.first().copied())
         });
         findings
@@ -107,6 +110,12 @@ impl Collector {
 }
 
 impl Finding {
+    /// Whether it says that others may be wrong.
+    #[must_use]
+    pub fn casts_doubt(&self) -> bool {
+        self.id == DISORDER
+    }
+
     /// Adds up a number of the evidence.
     pub(super) fn sum(&mut self, name: &'static str, number: u64) {
         match self.evidence.iter_mut().find(|(known, _)| *known == name) {

@@ -209,8 +209,8 @@ impl Why {
         }
         let paused = self.paused & priorities(direction);
         let reasons = [
-            (self.marked.contains(&to), "other data to this host is marked CE"),
-            (self.notifying.contains(&to), "this host sends CNPs"),
+            (self.marked.contains(&to), "other data to the receiver is marked CE"),
+            (self.notifying.contains(&to), "the receiver sends CNPs"),
             (paused != 0 && direction.pcps != 0, "PFC pauses the priority of its VLAN tags"),
             (
                 paused != 0 && direction.pcps == 0,

@@ -54,6 +54,10 @@ fn lost(connection: &Connection, way: &str, direction: &DirectionReport, found: 
             finding.sum("connections", 1);
             finding.sum("retransmitted_packets", direction.retransmitted_packets);
             finding.list_number("connection_ids", connection.id);
+            if event == Event::NotCaptured {
+                // The network has lost nothing.
+                continue;
+            }
             if direction.icrc_bad > 0 {
                 // Receivers throw these away, whether they are what is missing or not.
                 finding.sum("icrc_bad", direction.icrc_bad);

@@ -72,6 +72,9 @@ pub struct Finding {
     pub subject: String,
     /// How often.
     pub count: u64,
+    /// What that is a count of, one and several; JSON has the latter.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "several")]
+    pub counts: Option<[&'static str; 2]>,
     /// Up to ten frames that prove it.
     pub frames: Vec<u64>,
     /// All the frames that prove it, as far as the report has them, in order and up to 10,000; empty
@@ -88,6 +91,13 @@ pub struct Finding {
     pub meaning: &'static str,
     /// What to do, with the command that does it.
     pub advice: &'static str,
+}
+
+fn several<S: Serializer>(
+    counts: &Option<[&'static str; 2]>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    counts.map(|[_, several]| several).serialize(serializer)
 }
 
 fn as_map<S: Serializer>(

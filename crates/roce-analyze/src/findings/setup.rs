@@ -1,5 +1,6 @@
 //! Connections that did not come up.
 
+use roce_wire::mad::cm::SidrStatus;
 use roce_wire::{Addr, Carrier, Version};
 use std::collections::HashMap;
 
@@ -85,7 +86,10 @@ fn rejected(connection: &Connection, cm: &Exchange, found: &mut Collector) {
                 finding.list("by", "requester");
             }
         }
-        (None, Some(status)) => finding.list_number("sidr_status", u64::from(status)),
+        (None, Some(status)) => {
+            finding.list("reason", SidrStatus(status).to_string());
+            finding.list_number("sidr_status", u64::from(status));
+        }
         (None, None) => {}
     }
     if let Some(port) = cm.port {

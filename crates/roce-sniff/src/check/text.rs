@@ -16,7 +16,9 @@ pub(super) fn write(
     width: usize,
 ) -> io::Result<()> {
     writeln!(out, "{}", headline(findings, has_matter))?;
-    for finding in findings {
+    // First what says how far the others are to be believed.
+    let (doubts, others): (Vec<_>, Vec<_>) = findings.iter().partition(|one| one.casts_doubt());
+    for finding in doubts.into_iter().chain(others) {
         writeln!(out)?;
         one(out, finding, width)?;
     }
@@ -52,9 +54,10 @@ fn headline(findings: &[Finding], has_matter: bool) -> String {
 pub(super) fn one(out: &mut impl Write, finding: &Finding, width: usize) -> io::Result<()> {
     let style = style(finding.severity);
     let label = severity(finding.severity);
-    let times = match finding.count {
-        0 | 1 => String::new(),
-        count => format!(" ({} times)", Grouped(count)),
+    let times = match (finding.count, finding.counts) {
+        (count, Some([one, several])) => format!(" ({})", plural(count, one, several)),
+        (0 | 1, None) => String::new(),
+        (count, None) => format!(" ({} times)", Grouped(count)),
     };
     let head = format!("{}: {}{times}", finding.subject, finding.title);
     write!(out, "{style}{label:<8}{style:#}")?;
@@ -89,8 +92,11 @@ fn told(name: &str, value: &Value) -> String {
             .or_else(|| Some((name.strip_suffix("_ms")?, time.saturating_mul(1_000_000)))),
         _ => None,
     };
-    match time {
-        Some((name, nanos)) => format!("{} {}", name.replace('_', " "), Nanos(nanos)),
+    if let Some((name, nanos)) = time {
+        return format!("{} {}", name.replace('_', " "), Nanos(nanos));
+    }
+    match name.strip_suffix("_percent") {
+        Some(name) => format!("{} {} %", name.replace('_', " "), shown(value)),
         None => format!("{} {}", name.replace('_', " "), shown(value)),
     }
 }
