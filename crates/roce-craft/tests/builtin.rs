@@ -257,3 +257,34 @@ fn the_bytes_are_those_they_always_were() {
     let expected = [0x2192_54cb_7603_a488, 0xa53e_c64d_fdb7_79a4, 0x7f14_a4bc_29d0_c24d];
     assert_eq!(digests, expected, "{digests:#x?}");
 }
+
+/// By default a packet that is not answered is sent again after 4.096 µs × 2^14 = 67.1 ms.
+#[test]
+fn no_path_keeps_a_packet_until_it_is_sent_again() {
+    let text = r#"
+[[connection]]
+from = "client"
+to = "server"
+gap = "10ms"
+[[connection.op]]
+kind = "send"
+size = 64
+count = 20
+depth = 1
+
+[[event]]
+kind = "reorder"
+of = "OF"
+where = "PLACE-capture"
+every = 5
+by = 10
+"#;
+    for (of, place) in [("requests", "before"), ("requests", "after"), ("acks", "after")] {
+        let text = text.replace("OF", of).replace("PLACE", place);
+        let played = common::play_text(&text);
+        assert_eq!(played.frames.len(), 40, "{of}, {place}");
+        for direction in directions(&played.truth) {
+            assert_eq!(direction.retransmissions.timeout_driven, 0, "{of}, {place}");
+        }
+    }
+}

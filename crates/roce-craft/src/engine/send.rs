@@ -92,6 +92,7 @@ impl Connection {
             }
             // Half a packet's time more, so that it comes between two others.
             let late = pace.saturating_mul(u64::from(rule.by)).saturating_add(pace / 2);
+            let late = late.min(longest_stay(plan));
             match (rule.kind, rule.before_capture) {
                 (EventKind::Loss, true) => {
                     way.is_lost = true;
@@ -141,6 +142,11 @@ impl Connection {
             script.tear_down(&plan, cm, by, self.now);
         }
     }
+}
+
+/// How long a packet stays behind at most: no path keeps one until its sender takes it for lost.
+fn longest_stay(plan: &ConnectionPlan) -> u64 {
+    if plan.is_reliable() && plan.limits.timeout > 0 { plan.limits.timeout / 4 } else { u64::MAX }
 }
 
 /// When the host may send again; `None` when it may now.
