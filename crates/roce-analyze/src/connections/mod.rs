@@ -69,6 +69,7 @@ mod sighting;
 mod spans;
 mod src_ports;
 mod strange;
+mod sum_up;
 mod suspects;
 mod table;
 mod timing;
