@@ -2,6 +2,8 @@
 
 use roce_sniff_tests::command::{run, run_line};
 
+use serde_json::json;
+
 use crate::captures::{exchanged, folder};
 
 /// A capture taken in the wrong place is not healthy: there was nothing to look at.
@@ -271,6 +273,18 @@ fn evidence_is_of_the_right_kind() {
     assert_eq!(dscp["id"], "dscp-policy");
     assert_eq!(dscp["evidence"]["wanted"], 26);
     assert!(dscp["evidence"]["seen"][0].is_u64(), "{dscp}");
+    // What proves it went that way: frame 5 is the first of the other side.
+    assert_eq!(dscp["subject"], "fd77::1 -> fd77::2");
+    let back = &findings["findings"][1];
+    assert_eq!(
+        (&back["id"], &back["subject"]),
+        (&"dscp-policy".into(), &"fd77::2 -> fd77::1".into())
+    );
+    assert_eq!((&dscp["frames"], &back["frames"]), (&json!([1]), &json!([5])));
+    // A requester that gave up was silent to the end of the capture, after its last try.
+    let findings = run_line("check rxe/err_rnr.pcap --format json --fail-on never").json();
+    let silent = &findings["findings"][0]["evidence"]["then_silent_ns"];
+    assert!(silent.as_u64() > Some(0), "{findings}");
 }
 
 /// No second has more bytes than all of them.

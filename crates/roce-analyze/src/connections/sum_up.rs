@@ -56,6 +56,7 @@ pub(super) fn direction(
         cnp_dscps,
         pcps: this.pcps,
         first_not_ect_frame: this.first_not_ect_frame(),
+        first_frame: u32::try_from(this.first_frame).ok().and_then(NonZeroU32::new),
         ..DirectionReport::default()
     });
     if let Some(rates) = rates {

@@ -15,7 +15,7 @@ pub(super) fn judge(
     for connection in &report.connections {
         fatal(connection, found);
         if !strangers.include(connection) {
-            given_up(connection, found);
+            given_up(connection, report.totals.times, found);
         }
         not_ready(connection, policy, found);
         protocol(connection, found);
@@ -33,7 +33,7 @@ fn fatal(connection: &Connection, found: &mut Collector) {
     }
 }
 
-fn given_up(connection: &Connection, found: &mut Collector) {
+fn given_up(connection: &Connection, times: Option<(u64, u64)>, found: &mut Collector) {
     let id = match connection.outcome {
         Outcome::RetryExceeded => "retry-exceeded",
         Outcome::Stalled => "stalled",
@@ -61,6 +61,11 @@ fn given_up(connection: &Connection, found: &mut Collector) {
                 }
                 finding.say("cause", if direction.is_rnr_pending { "RNR" } else { "no answer" });
             }
+        }
+        let silence =
+            times.zip(connection.last_ns).map(|((_, end), last)| end.saturating_sub(last));
+        if let Some(silence) = silence.filter(|silence| *silence > 0) {
+            finding.number("then_silent_ns", silence);
         }
     }
 }

@@ -13,7 +13,8 @@ pub(super) fn judge(report: &Report, policy: &Policy, found: &mut Collector) {
     let are_pcps_used = policy.strict || any(|d| u64::from(d.pcps));
     for connection in &report.connections {
         for (way, direction) in ways(connection) {
-            let first = [connection.first_frame];
+            let first = direction.first_frame.map_or(connection.first_frame, |n| n.get().into());
+            let first = [first];
             if are_dscps_used {
                 let wrong = direction.data_dscps & !bit(policy.data_dscp);
                 list(found, "dscp-policy", &way, wrong, policy.data_dscp, first);

@@ -127,7 +127,7 @@ pub const RULES: &[Rule] = &[
         severity: Warning,
         title: "congestion notifications are not marked as the policy wants",
         counts: Some(["connection", "connections"]),
-        when: "a CNP has another DSCP or VLAN priority than the policy",
+        when: "a CNP has another DSCP than the policy",
         meaning: "Notifications queue behind the data they are about, and come too late.",
         advice: "Set the DSCP of CNPs to `wanted` where they are sent: echo 48 > /sys/kernel/debug/mlx5/PCI/cc_params/np_cnp_dscp (mlx5; np_cnp_prio beside it is their priority); give the class strict priority on the switches.",
     },
@@ -174,7 +174,7 @@ pub const RULES: &[Rule] = &[
         counts: Some(["frame", "frames"]),
         when: "the same frame, not one that was sent again, is there twice",
         meaning: "The network or the mirror doubles frames; retransmissions are counted apart.",
-        advice: "When nearly all are double, mirror one side of the port only.",
+        advice: "Where nearly all are double, mirror one side of the port only.",
     },
     Rule {
         id: "ecn-not-enabled",

@@ -209,6 +209,9 @@ pub struct DirectionReport {
     /// The first frame with data that cannot be marked: Not-ECT.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_not_ect_frame: Option<NonZeroU64>,
+    /// The first frame that went this way; absent when its number has more than 32 bits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_frame: Option<NonZeroU32>,
     /// From the first CE mark to the CNP that answers it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cnp_delay_ns: Option<Box<Percentiles>>,
