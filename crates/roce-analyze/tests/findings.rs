@@ -4,7 +4,7 @@ mod common;
 
 use common::{HEALTHY, analyze, records, rxe};
 use roce_analyze::connections::Config;
-use roce_analyze::findings::{Finding, Policy, RULES, Severity, evaluate};
+use roce_analyze::findings::{Finding, Policy, RULES, Severity, Value, evaluate};
 
 fn findings(name: &str) -> Vec<Finding> {
     evaluate(&rxe(name), &Policy::default())
@@ -70,6 +70,9 @@ fn the_worst_comes_first_and_frames_prove_it() {
     assert_eq!((first.id, first.severity), ("bad-icrc", Severity::Error));
     assert_eq!((first.subject.as_str(), first.count), ("sender 10.77.0.1", 21));
     assert_eq!(first.frames.len(), 10);
+    // tshark, `ip.src == 10.77.0.1 && udp.dstport == 4791`: 198 frames.
+    let others = first.evidence.iter().find(|(name, _)| *name == "other_packets_of_sender");
+    assert_eq!(others.unwrap().1, Value::Number(198 - 21));
     for finding in &found {
         assert!(finding.frames.len() <= 10 && finding.frames.is_sorted(), "{finding:?}");
         assert!(RULES.iter().any(|rule| rule.id == finding.id));

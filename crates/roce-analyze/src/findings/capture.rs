@@ -1,11 +1,13 @@
 //! The capture itself, and packets that belong to no connection.
 
-use roce_wire::{IcrcFault, Reject};
+use std::collections::HashMap;
+
+use roce_wire::{Addr, IcrcFault, Reject};
 
 use super::collect::{Collector, way};
 use super::policy::CaptureFacts;
 use super::rewritten;
-use crate::connections::{Oddity, Report, Strange};
+use crate::connections::{Connection, Oddity, Report, Strange};
 
 /// Frames of one capture may be out of order by so much, in nanoseconds: a kernel hands over what
 /// several processors have received in blocks.
@@ -14,6 +16,7 @@ pub const JITTER: u64 = 10_000_000;
 pub(super) fn judge(report: &Report, facts: &CaptureFacts, found: &mut Collector) {
     let totals = &report.totals;
     let hosts = (!totals.bad_icrc.is_empty()).then(|| rewritten::Hosts::of(report));
+    let others = if hosts.is_some() { not_wrong(report) } else { HashMap::new() };
     for bad in &totals.bad_icrc {
         let frames = bad.frames.iter().copied();
         let subject = format!("sender {}", bad.host);
@@ -30,6 +33,8 @@ pub(super) fn judge(report: &Report, facts: &CaptureFacts, found: &mut Collector
                     },
                 );
             }
+            // Whether it is all of them or some tells a sender's mistake from a damaged link.
+            finding.sum("other_packets_of_sender", others.get(&bad.host).copied().unwrap_or(0));
             if let Some(told) = told {
                 finding.say("rewritten", told.text);
                 finding.sum("packets_that_fit", told.explained);
@@ -69,6 +74,20 @@ pub(super) fn judge(report: &Report, facts: &CaptureFacts, found: &mut Collector
     {
         finding.say("damage", damage.clone());
     }
+}
+
+/// How many packets each host sent on its connections whose ICRC is not wrong.
+fn not_wrong(report: &Report) -> HashMap<Addr, u64> {
+    let mut sent: HashMap<Addr, u64> = HashMap::new();
+    for connection in &report.connections {
+        let Connection { a, b, a_to_b, b_to_a, .. } = connection;
+        for (host, direction) in [(a.addr, a_to_b), (b.addr, b_to_a)] {
+            let packets = sent.entry(host).or_default();
+            let others = direction.packets.saturating_sub(direction.icrc_bad);
+            *packets = packets.saturating_add(others);
+        }
+    }
+    sent
 }
 
 fn odd(strange: &Strange, found: &mut Collector) {

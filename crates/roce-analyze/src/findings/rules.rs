@@ -57,7 +57,7 @@ pub const RULES: &[Rule] = &[
         counts: Some(["packet", "packets"]),
         when: "the ICRC of a whole packet is not the one its bytes give",
         meaning: "Receivers drop these packets silently: something changed them on the way, or their sender computes the ICRC wrongly.",
-        advice: "Look at `faults`: with a known mistake mend the sender; with `rewritten` take NAT or the load balancer off this path; else look for damaged links: ethtool -S DEV | grep -iE 'crc|symbol|fec'.",
+        advice: "Look at `faults`: with a known mistake mend the sender; with `rewritten` take NAT or the load balancer off this path; else, where it is not all of the sender's packets, look for damaged links: ethtool -S DEV | grep -iE 'crc|symbol|fec'.",
     },
     Rule {
         id: "capture-damaged",
