@@ -1,6 +1,6 @@
 //! `connections` and `check`: what they say where there is less to say than was asked for.
 
-use roce_sniff_tests::command::{run, run_line};
+use roce_sniff_tests::command::{roce_sniff, run, run_line, start};
 
 use serde_json::json;
 
@@ -102,24 +102,35 @@ fn advice_can_be_followed() {
     let mut commands = 0;
     for rule in json["rules"].as_array().unwrap() {
         let words = ["meaning", "advice"].map(|key| rule[key].as_str().unwrap()).join(" ");
-        for told in words.split("roce-sniff ").skip(1) {
-            // To the end of the sentence or of the part of it.
-            let told = told.split([';', ':', ',', '(', '.']).next().unwrap();
-            let mut words = told.split_whitespace();
-            let command = words.next().unwrap();
-            let help = match command {
+        for quoted in words.split('`').skip(1).step_by(2) {
+            let mut words = quoted.split(' ');
+            if words.next() != Some("roce-sniff") {
+                continue;
+            }
+            let help = match words.next().unwrap() {
                 "IFACE" => run_line("--help"),
-                _ => run_line(&format!("{command} --help")),
+                command => run_line(&format!("{command} --help")),
             };
             let help = help.well().text();
             for option in words.filter(|word| word.starts_with('-')) {
                 let is_there = [" ", ","].map(|end| help.contains(&format!("{option}{end}")));
-                assert!(is_there.contains(&true), "{}: {told}", rule["id"]);
+                assert!(is_there.contains(&true), "{}: {quoted}", rule["id"]);
             }
             commands += 1;
         }
+        let unquoted: String = words.split('`').step_by(2).collect();
+        assert!(!unquoted.contains("roce-sniff"), "{unquoted}");
     }
     assert!(commands > 10, "{commands}");
+}
+
+/// However narrow the terminal, what is to be copied into a shell is in one line.
+#[test]
+fn commands_are_in_one_line() {
+    let mut command = roce_sniff(&["check", "--fail-on", "never", "rxe/loss_write_b.pcap"]);
+    let text = start(command.env("COLUMNS", "60")).end().text();
+    let told = "`ethtool -S DEV | grep -E 'discard|drop'`";
+    assert!(text.lines().any(|line| line.contains(told)), "{text}");
 }
 
 /// Both commands say that they forgot connections: the MANIFEST knows of two queue pairs here.

@@ -48,7 +48,7 @@ pub const RULES: &[Rule] = &[
         counts: Some(["timeout", "timeouts"]),
         when: "a request is sent again that no NAK and no gap in responses asked for",
         meaning: "The requester heard nothing for its whole ACK timeout, which stops the connection for that long.",
-        advice: "Look for loss on the path of the requests and of their answers: ethtool -S DEV | grep -E 'discard|drop|pause' on hosts and switch ports.",
+        advice: "Look for loss on the path of the requests and of their answers: `ethtool -S DEV | grep -E 'discard|drop|pause'` on hosts and switch ports.",
     },
     Rule {
         id: "bad-icrc",
@@ -57,7 +57,7 @@ pub const RULES: &[Rule] = &[
         counts: Some(["packet", "packets"]),
         when: "the ICRC of a whole packet is not the one its bytes give",
         meaning: "Receivers drop these packets silently: something changed them on the way, or their sender computes the ICRC wrongly.",
-        advice: "Look at `faults`: with a known mistake mend the sender; with `rewritten` take NAT or the load balancer off this path; else, where it is not all of the sender's packets, look for damaged links: ethtool -S DEV | grep -iE 'crc|symbol|fec'.",
+        advice: "Look at `faults`: with a known mistake mend the sender; with `rewritten` take NAT or the load balancer off this path; else look for damaged links: `ethtool -S DEV | grep -iE 'crc|symbol|fec'`, but at the sender itself where many of its packets are wrong and no others right.",
     },
     Rule {
         id: "capture-damaged",
@@ -66,7 +66,7 @@ pub const RULES: &[Rule] = &[
         counts: None,
         when: "the reader had to stop or skip",
         meaning: "What is behind the damage is not part of this analysis.",
-        advice: "Take the capture again, or keep what is whole before the damage: editcap IN OUT.",
+        advice: "Take the capture again, or keep what is whole before the damage: `editcap IN OUT`.",
     },
     Rule {
         id: "capture-disorder",
@@ -75,7 +75,7 @@ pub const RULES: &[Rule] = &[
         counts: Some(["frame", "frames"]),
         when: "a frame stands more than 10 ms behind a later one",
         meaning: "The clock was set meanwhile, or files are not in the order of time: what is told of loss, timeouts and durations is doubtful.",
-        advice: "Put the frames in order and look again: reordercap IN OUT; name files in the order of time.",
+        advice: "Put the frames in order and look again: `reordercap IN OUT`; name files in the order of time.",
     },
     Rule {
         id: "capture-drops",
@@ -84,7 +84,7 @@ pub const RULES: &[Rule] = &[
         counts: Some(["frame", "frames"]),
         when: "the source of the capture counts drops",
         meaning: "Counts are too low, and packets that are missing here may have arrived.",
-        advice: "Capture with a filter, a larger buffer, or fewer bytes a frame: roce-sniff IFACE -f 'udp port 4791' --buffer-size 256 --snaplen 256 -w FILE.",
+        advice: "Capture with a filter, a larger buffer, or (--snaplen) fewer bytes a frame: `roce-sniff IFACE -f 'udp port 4791' --buffer-size 256 -w FILE`.",
     },
     Rule {
         id: "capture-loss",
@@ -102,7 +102,7 @@ pub const RULES: &[Rule] = &[
         counts: Some(["frame", "frames"]),
         when: "the capture holds fewer bytes than the frame had",
         meaning: "The ICRC of these packets cannot be checked, and what is in them is known in part.",
-        advice: "Capture whole frames: tcpdump -s 0 -i IFACE -w FILE; a switch may cut what it mirrors, too.",
+        advice: "Capture whole frames: `tcpdump -s 0 -i IFACE -w FILE`; a switch may cut what it mirrors, too.",
     },
     Rule {
         id: "ce-at-source",
@@ -120,7 +120,7 @@ pub const RULES: &[Rule] = &[
         counts: Some(["packet", "packets"]),
         when: "three packets with data or more from one host to another are marked CE (20 where the receiver notifies others), the way back is captured and time enough, and no CNP comes back",
         meaning: "The receiver sends no congestion notifications, so the sender never slows down; or they take another path than the answers that are captured.",
-        advice: "Enable the notification point on the receiver: echo 1 > /sys/class/net/DEV/ecn/roce_np/enable/PRIO (mlx5); soft-RoCE has none.",
+        advice: "Enable the notification point on the receiver: `echo 1 > /sys/class/net/DEV/ecn/roce_np/enable/PRIO` (mlx5); soft-RoCE has none.",
     },
     Rule {
         id: "cnp-unprioritised",
@@ -129,7 +129,7 @@ pub const RULES: &[Rule] = &[
         counts: Some(["connection", "connections"]),
         when: "a CNP has another DSCP than the policy",
         meaning: "Notifications queue behind the data they are about, and come too late.",
-        advice: "Set the DSCP of CNPs to `wanted` where they are sent: echo 48 > /sys/kernel/debug/mlx5/PCI/cc_params/np_cnp_dscp (mlx5; np_cnp_prio beside it is their priority); give the class strict priority on the switches.",
+        advice: "Set the DSCP of CNPs to `wanted` where they are sent: `echo 48 > /sys/kernel/debug/mlx5/PCI/cc_params/np_cnp_dscp` (mlx5; np_cnp_prio beside it is their priority); give the class strict priority on the switches.",
     },
     Rule {
         id: "cnp-without-ce",
@@ -146,8 +146,8 @@ pub const RULES: &[Rule] = &[
         title: "data met congestion on its way",
         counts: Some(["packet", "packets"]),
         when: "a queue marks packets with data CE, fewer than 95 of 100, and CNPs answer or may still come",
-        meaning: "A switch on the way has more to send than its port can take and marks what waits; notifications tell the sender to slow down: `cnp_reaction` of roce-sniff connections --format json.",
-        advice: "Look for the port where ways of several senders meet: ethtool -S DEV | grep -iE 'ecn|discard' and the switch's queue depths; see roce-sniff connections --sort ce.",
+        meaning: "A switch on the way has more to send than its port can take and marks what waits; notifications tell the sender to slow down: `cnp_reaction` of `roce-sniff connections --format json`.",
+        advice: "Look for the port where ways of several senders meet: `ethtool -S DEV | grep -iE 'ecn|discard'` and the switch's queue depths; see `roce-sniff connections --sort ce`.",
     },
     Rule {
         id: "connection-rejected",
@@ -156,7 +156,7 @@ pub const RULES: &[Rule] = &[
         counts: Some(["request", "requests"]),
         when: "CM REJ or a SIDR_REP with a status",
         meaning: "The versions agree, or there would be no answer; the other side does not want this connection.",
-        advice: "Look at `reason`: an invalid or unsupported service id means that nobody listens on that port (rdma resource show cm_id there); what is consumer-defined or rejected by the service comes from the application.",
+        advice: "Look at `reason`: an invalid or unsupported service id means that nobody listens on that port (`rdma resource show cm_id` there); what is consumer-defined or rejected by the service comes from the application.",
     },
     Rule {
         id: "dscp-policy",
@@ -165,7 +165,7 @@ pub const RULES: &[Rule] = &[
         counts: Some(["connection", "connections"]),
         when: "packets with data have another DSCP than the policy, and someone has marked them",
         meaning: "Switches put this traffic into another class than the one that is kept lossless.",
-        advice: "Set the traffic class to 4 times `wanted` and 2 for ECN, 106 for DSCP 26: roce-sniff mode DEVICE --set-tos 106, or in the application (NCCL_IB_TC=106); trust DSCP on the switch ports.",
+        advice: "Set the traffic class to 4 times `wanted` and 2 for ECN, 106 for DSCP 26: `roce-sniff mode DEVICE --set-tos 106`, or in the application (`NCCL_IB_TC=106`); trust DSCP on the switch ports.",
     },
     Rule {
         id: "duplicated-frames",
@@ -183,7 +183,7 @@ pub const RULES: &[Rule] = &[
         counts: Some(["packet", "packets"]),
         when: "packets with data are Not-ECT, and other data to the same host is marked CE, that host sends CNPs, or PFC pauses their priority",
         meaning: "Switches drop or pause where they could have marked.",
-        advice: "Set ECT(0) in the traffic class (DSCP 26: 106, not 104) and enable ECN on the reaction point: echo 1 > /sys/class/net/DEV/ecn/roce_rp/enable/PRIO (mlx5).",
+        advice: "Set ECT(0) in the traffic class (DSCP 26: 106, not 104) and enable ECN on the reaction point: `echo 1 > /sys/class/net/DEV/ecn/roce_rp/enable/PRIO` (mlx5).",
     },
     Rule {
         id: "fatal-nak",
@@ -201,7 +201,7 @@ pub const RULES: &[Rule] = &[
         counts: Some(["connection", "connections"]),
         when: "an address of a reliable or unreliable connection is in fe80::/10",
         meaning: "It works on this link only, and the version of a link-local GID is easily the wrong one.",
-        advice: "Choose a GID with a routable address by its index: roce-sniff mode DEVICE lists them with their types.",
+        advice: "Choose a GID with a routable address by its index: `roce-sniff mode DEVICE` lists them with their types.",
     },
     Rule {
         id: "icrc-flush",
@@ -219,7 +219,7 @@ pub const RULES: &[Rule] = &[
         counts: Some(["packet", "packets"]),
         when: "First or Middle is not the path MTU, Last is empty, or one is longer than the path MTU",
         meaning: "The two ends do not agree on the path MTU, or the sender is broken.",
-        advice: "Compare the path MTU of both ends: ibv_devinfo -v | grep active_mtu, and that of the application.",
+        advice: "Compare the path MTU of both ends: `ibv_devinfo -v | grep active_mtu`, and that of the application.",
     },
     Rule {
         id: "lost-or-late",
@@ -237,7 +237,7 @@ pub const RULES: &[Rule] = &[
         counts: None,
         when: "eight or more connections between two hosts have at most a quarter as many source ports",
         meaning: "Switches spread flows by the source port: these take few of the equal paths.",
-        advice: "Set another flow label for each queue pair (ah_attr.grh.flow_label), or the port itself: mlx5dv_modify_qp_udp_sport; NCCL spreads over more queue pairs with NCCL_IB_QPS_PER_CONNECTION=4 NCCL_IB_SPLIT_DATA_ON_QPS=1.",
+        advice: "Set another flow label for each queue pair (ah_attr.grh.flow_label), or the port itself: mlx5dv_modify_qp_udp_sport; NCCL spreads over more queue pairs with `NCCL_IB_QPS_PER_CONNECTION=4 NCCL_IB_SPLIT_DATA_ON_QPS=1`.",
     },
     Rule {
         id: "malformed-packet",
@@ -255,7 +255,7 @@ pub const RULES: &[Rule] = &[
         counts: None,
         when: "packets of both versions between the same hosts, or by one host to different ones",
         meaning: "Their default modes differ. Client v1 with server v1 or v2 connects, and v2 with v2; client v2 with a server that has v1 only does not; newer documents call every mix unsupported and advise v1 on both.",
-        advice: "Set both to the same version: roce-sniff mode DEVICE --set v1 (or v2) on both; programs without RDMA_CM choose it by the index of the GID, which roce-sniff mode DEVICE lists: NCCL_IB_GID_INDEX, or -x of perftest.",
+        advice: "Set both to the same version: `roce-sniff mode DEVICE --set v1` (or v2) on both; programs without RDMA_CM choose it by the index of the GID, which `roce-sniff mode DEVICE` lists: NCCL_IB_GID_INDEX, or -x of perftest.",
     },
     Rule {
         id: "no-answer",
@@ -264,7 +264,7 @@ pub const RULES: &[Rule] = &[
         counts: None,
         when: "a requester repeats itself, and nothing of the other host is in the capture",
         meaning: "Either the other end does not answer, and the requester gives up (IBV_WC_RETRY_EXC_ERR), or its answers go around the capture point.",
-        advice: "Ask the other end itself: roce-sniff probe HOST; capture both directions on the requester's host: roce-sniff IFACE.",
+        advice: "Ask the other end itself: `roce-sniff probe HOST`; capture both directions on the requester's host: `roce-sniff IFACE`.",
     },
     Rule {
         id: "one-way",
@@ -273,7 +273,7 @@ pub const RULES: &[Rule] = &[
         counts: Some(["connection", "connections"]),
         when: "a reliable connection has at least 8 packets one way and none the other way, and no flow the other way between its hosts lacks a partner, over 0.2 s and more",
         meaning: "The other direction takes another path than the one that is captured, or does not arrive.",
-        advice: "Mirror both directions of the port; else check the route back: ip route get ADDR.",
+        advice: "Mirror both directions of the port; else check the route back: `ip route get ADDR`.",
     },
     Rule {
         id: "opcode-sequence",
@@ -300,7 +300,7 @@ pub const RULES: &[Rule] = &[
         counts: Some(["packet", "packets"]),
         when: "a packet was captured, and then asked for by a NAK or sent again in vain",
         meaning: "Between here and the receiver packets are dropped.",
-        advice: "Look at the ports from here towards the receiver: ethtool -S DEV | grep -E 'discard|drop|out_of_buffer' and the switch's queue drops.",
+        advice: "Look at the ports from here towards the receiver: `ethtool -S DEV | grep -E 'discard|drop|out_of_buffer'` and the switch's queue drops.",
     },
     Rule {
         id: "packet-loss-unplaced",
@@ -309,7 +309,7 @@ pub const RULES: &[Rule] = &[
         counts: Some(["packet", "packets"]),
         when: "PSNs were passed over and nothing shows what became of them",
         meaning: "They were lost before the capture point, or the capture missed them.",
-        advice: "Compare with what the sender's port and the switches have dropped: ethtool -S DEV | grep -E 'discard|drop'; and with the drops that the capturing program told when it ended.",
+        advice: "Compare with what the sender's port and the switches have dropped: `ethtool -S DEV | grep -E 'discard|drop'`; and with the drops that the capturing program told when it ended.",
     },
     Rule {
         id: "packet-loss-upstream",
@@ -318,7 +318,7 @@ pub const RULES: &[Rule] = &[
         counts: Some(["packet", "packets"]),
         when: "a packet is missing here, and was asked for by a NAK or sent again",
         meaning: "Between the sender and here packets are dropped.",
-        advice: "Look at the ports from the sender to here: ethtool -S DEV | grep -E 'discard|drop' and the switch's queue drops.",
+        advice: "Look at the ports from the sender to here: `ethtool -S DEV | grep -E 'discard|drop'` and the switch's queue drops.",
     },
     Rule {
         id: "pause-in-use",
@@ -327,7 +327,7 @@ pub const RULES: &[Rule] = &[
         counts: Some(["frame", "frames"]),
         when: "a PAUSE frame; the subject is the port that sends it",
         meaning: "It stops all priorities of a link, not only the lossless one.",
-        advice: "Use priority flow control instead: ethtool -A DEV rx off tx off; dcb pfc set dev DEV prio-pfc all:off 3:on, or mlnx_qos -i DEV --pfc 0,0,0,1,0,0,0,0.",
+        advice: "Use priority flow control instead: `ethtool -A DEV rx off tx off`; `dcb pfc set dev DEV prio-pfc all:off 3:on`, or `mlnx_qos -i DEV --pfc 0,0,0,1,0,0,0,0`.",
     },
     Rule {
         id: "pcp-policy",
@@ -336,7 +336,7 @@ pub const RULES: &[Rule] = &[
         counts: Some(["connection", "connections"]),
         when: "packets with data in a VLAN have another priority than the policy, and not 0 alone",
         meaning: "Switches that trust the VLAN priority put this traffic into another class.",
-        advice: "Map the traffic: ip link set DEV.VLAN type vlan egress-qos-map 0:3 (3: `wanted`), or set the service level of the connection.",
+        advice: "Map the traffic: `ip link set DEV.VLAN type vlan egress-qos-map 0:3` (3: `wanted`), or set the service level of the connection.",
     },
     Rule {
         id: "pfc-seen",
@@ -345,7 +345,7 @@ pub const RULES: &[Rule] = &[
         counts: Some(["pause", "pauses"]),
         when: "a frame of priority flow control pauses a priority, and it is no storm",
         meaning: "Its queue is full, and what is sent to it on this priority waits: short pauses keep a class lossless, long ones slow all that passes.",
-        advice: "Compare with what the neighbour counts: ethtool -S DEV | grep -E 'prio[0-9]_pause'. Look behind the port for what fills its queue.",
+        advice: "Compare with what the neighbour counts: `ethtool -S DEV | grep -E 'prio[0-9]_pause'`. Look behind the port for what fills its queue.",
     },
     Rule {
         id: "pfc-storm",
@@ -354,7 +354,7 @@ pub const RULES: &[Rule] = &[
         counts: Some(["pause", "pauses"]),
         when: "a priority is paused without a break, or of a second, for longer than the policy allows; without --link-speed: more often in a second, unless XON or short times keep it below that on any link, or again and again before 100 Gbit/s would let it go on",
         meaning: "A receiver or switch holds up everything behind it; pauses spread through the network.",
-        advice: "Find the port by its MAC address (ip link on hosts, the interface list of switches): the cause is there or behind it. Enable the PFC watchdog on its neighbour.",
+        advice: "Find the port by its MAC address (`ip link` on hosts, the interface list of switches): the cause is there or behind it. Enable the PFC watchdog on its neighbour.",
     },
     Rule {
         id: "pmtu-mismatch",
@@ -363,7 +363,7 @@ pub const RULES: &[Rule] = &[
         counts: None,
         when: "packets of a connection show another path MTU than its connection request",
         meaning: "One end uses another path MTU than the other expects.",
-        advice: "Compare the MTU of both interfaces and of the switches: ip link show DEV.",
+        advice: "Compare the MTU of both interfaces and of the switches: `ip link show DEV`.",
     },
     Rule {
         id: "pmtu-small",
@@ -399,7 +399,7 @@ pub const RULES: &[Rule] = &[
         counts: Some(["connection", "connections"]),
         when: "CM REQ or SIDR_REQ without any answer: sent again, refused by ICMP, or waiting for 4.3 s",
         meaning: "It did not arrive, its answer did not, or the other side does not speak this version of RoCE.",
-        advice: "Ask the host in both versions: roce-sniff probe HOST; check that UDP port 4791 passes firewalls.",
+        advice: "Ask the host in both versions: `roce-sniff probe HOST`; check that UDP port 4791 passes firewalls.",
     },
     Rule {
         id: "reserved-opcode",
@@ -417,7 +417,7 @@ pub const RULES: &[Rule] = &[
         counts: None,
         when: "the same request was sent three times or more without success, and then nothing",
         meaning: "The queue pair is in the error state; the application sees IBV_WC_RETRY_EXC_ERR or IBV_WC_RNR_RETRY_EXC_ERR.",
-        advice: "Check that the other end is alive (rdma resource show qp) and the path both ways; for RNR post receives earlier.",
+        advice: "Check that the other end is alive (`rdma resource show qp`) and the path both ways; for RNR post receives earlier.",
     },
     Rule {
         id: "rnr-nak",
@@ -435,7 +435,7 @@ pub const RULES: &[Rule] = &[
         counts: Some(["RNR NAK", "RNR NAKs"]),
         when: "at least 10 RNR NAKs on a connection, and more for a hundred messages than the policy allows",
         meaning: "The receiver posts buffers more slowly than the sender sends.",
-        advice: "Post more receives; check that the receiver's process gets CPU time: pidstat -p PID 1.",
+        advice: "Post more receives; check that the receiver's process gets CPU time: `pidstat -p PID 1`.",
     },
     Rule {
         id: "stalled",
@@ -444,7 +444,7 @@ pub const RULES: &[Rule] = &[
         counts: None,
         when: "a request that calls for an answer has none for more than a second up to the end of the capture, or the capture ends when it is sent for the third time or more",
         meaning: "The connection hangs, or its answers are not captured.",
-        advice: "Check the other end: rdma resource show qp; check that both directions are captured.",
+        advice: "Check the other end: `rdma resource show qp`; check that both directions are captured.",
     },
     Rule {
         id: "unpaired-flows",
@@ -453,7 +453,7 @@ pub const RULES: &[Rule] = &[
         counts: Some(["flow", "flows"]),
         when: "between two hosts there are reliable flows both ways, one with at least 8 packets, of which nothing says which two are one connection",
         meaning: "Both directions may well be there: packets name one queue pair only, and neither PSNs nor UDP source ports tell the flows apart. What needs both directions, such as loss and latency, is not known of them.",
-        advice: "Capture the beginning of the connections, the connection manager's exchange included, or longer; see roce-sniff connections FILE.",
+        advice: "Capture the beginning of the connections, the connection manager's exchange included, or longer; see `roce-sniff connections FILE`.",
     },
     Rule {
         id: "version-mismatch",
@@ -462,7 +462,7 @@ pub const RULES: &[Rule] = &[
         counts: None,
         when: "v2 requests for a connection go unanswered, and the host sends v1 or says that port 4791 is unreachable; or one host sends v1 only and the other v2 only, again and again and without any answer",
         meaning: "One does not take what the other sends: a v2 client does not connect to a server that has v1 only. Client v1 with server v1 or v2 connects, and v2 with v2 (RHEL 7); newer documents call every mix unsupported and advise v1 on both.",
-        advice: "Set both hosts to the same version: roce-sniff mode DEVICE --set v1 on both (or v2 where both have it). Programs without RDMA_CM choose it by the index of the GID, which roce-sniff mode DEVICE lists: NCCL_IB_GID_INDEX, or -x of perftest, of the same type on both.",
+        advice: "Set both hosts to the same version: `roce-sniff mode DEVICE --set v1` on both (or v2 where both have it). Programs without RDMA_CM choose it by the index of the GID, which `roce-sniff mode DEVICE` lists: NCCL_IB_GID_INDEX, or -x of perftest, of the same type on both.",
     },
 ];
 

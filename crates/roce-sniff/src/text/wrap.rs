@@ -60,10 +60,10 @@ impl<W: Write + ?Sized> Line<'_, W> {
         write!(self.out, "{style}{text}{style:#}")
     }
 
-    /// Appends words; `between` is in front of the first.
+    /// Appends words, and what is between backticks as one; `between` is in front of the first.
     pub(crate) fn words(&mut self, between: &str, text: &str) -> io::Result<()> {
         let mut between = between;
-        for word in text.split(' ') {
+        for word in words(text) {
             self.put(between, Style::new(), word)?;
             between = " ";
         }
@@ -75,6 +75,17 @@ impl<W: Write + ?Sized> Line<'_, W> {
     }
 }
 
+/// The words of a text. What is between backticks is one: a command that is broken is no longer
+/// the command when it is copied.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let has_pairs = text.matches('`').count().is_multiple_of(2);
+    let mut is_inside = false;
+    text.split(move |c: char| {
+        is_inside ^= c == '`' && has_pairs;
+        c == ' ' && !is_inside
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -84,6 +95,15 @@ mod tests {
         let mut out = Vec::new();
         wrapped(&mut out, "one two three fourteen", 2, 3, 10).unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), "one two\n   three\n   fourteen\n");
+    }
+
+    #[test]
+    fn commands_are_not_broken() {
+        let mut out = Vec::new();
+        wrapped(&mut out, "do `cat -n x`; then `y`.", 0, 1, 12).unwrap();
+        wrapped(&mut out, "a lone ` is no pair", 0, 1, 12).unwrap();
+        let wanted = "do\n `cat -n x`;\n then `y`.\na lone ` is\n no pair\n";
+        assert_eq!(String::from_utf8(out).unwrap(), wanted);
     }
 
     #[test]
