@@ -283,6 +283,8 @@ fn evidence_is_of_the_right_kind() {
     let dscp = &findings["findings"][0];
     assert_eq!(dscp["id"], "dscp-policy");
     assert_eq!(dscp["evidence"]["wanted"], 26);
+    // DSCP 26 and ECT(0) are 0x6a.
+    assert_eq!(dscp["evidence"]["traffic_class"], 0x6a);
     assert!(dscp["evidence"]["seen"][0].is_u64(), "{dscp}");
     // What proves it went that way: frame 5 is the first of the other side.
     assert_eq!(dscp["subject"], "fd77::1 -> fd77::2");

@@ -49,6 +49,10 @@ fn list(
     }
     let Some(finding) = found.add(id, way, 1, frames) else { return };
     finding.number("wanted", u64::from(wanted));
+    if id == "dscp-policy" {
+        // As hosts are told it: the DSCP, and ECT(0) below.
+        finding.number("traffic_class", u64::from(wanted) << 2 | 2);
+    }
     for number in (0u8..64).filter(|number| wrong & bit(*number) != 0) {
         finding.list_number("seen", u64::from(number));
     }

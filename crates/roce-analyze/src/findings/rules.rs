@@ -129,7 +129,7 @@ pub const RULES: &[Rule] = &[
         counts: Some(["connection", "connections"]),
         when: "a CNP has another DSCP than the policy",
         meaning: "Notifications queue behind the data they are about, and come too late.",
-        advice: "Set the DSCP of CNPs to `wanted` where they are sent: `echo 48 > /sys/kernel/debug/mlx5/PCI/cc_params/np_cnp_dscp` (mlx5; np_cnp_prio beside it is their priority); give the class strict priority on the switches.",
+        advice: "Set the DSCP of CNPs to `wanted` (N) where they are sent: `echo N > /sys/kernel/debug/mlx5/PCI/cc_params/np_cnp_dscp` (mlx5; np_cnp_prio beside it is their priority); give the class strict priority on the switches.",
     },
     Rule {
         id: "cnp-without-ce",
@@ -165,7 +165,7 @@ pub const RULES: &[Rule] = &[
         counts: Some(["connection", "connections"]),
         when: "packets with data have another DSCP than the policy, and someone has marked them",
         meaning: "Switches put this traffic into another class than the one that is kept lossless.",
-        advice: "Set the traffic class to 4 times `wanted` and 2 for ECN, 106 for DSCP 26: `roce-sniff mode DEVICE --set-tos 106`, or in the application (`NCCL_IB_TC=106`); trust DSCP on the switch ports.",
+        advice: "Set the traffic class to `traffic_class` (N), which has ECT(0) beside the DSCP: `roce-sniff mode DEVICE --set-tos N`, or in the application (`NCCL_IB_TC=N`); trust DSCP on the switch ports.",
     },
     Rule {
         id: "duplicated-frames",
@@ -336,7 +336,7 @@ pub const RULES: &[Rule] = &[
         counts: Some(["connection", "connections"]),
         when: "packets with data in a VLAN have another priority than the policy, and not 0 alone",
         meaning: "Switches that trust the VLAN priority put this traffic into another class.",
-        advice: "Map the traffic: `ip link set DEV.VLAN type vlan egress-qos-map 0:3` (3: `wanted`), or set the service level of the connection.",
+        advice: "Map the traffic: `ip link set DEV.VLAN type vlan egress-qos-map 0:N` (N: `wanted`), or set the service level of the connection.",
     },
     Rule {
         id: "pfc-seen",
