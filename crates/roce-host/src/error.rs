@@ -80,7 +80,7 @@ pub enum Error {
 
     /// Not a ToS value.
     #[error(
-        "{given:?} is not a ToS: use a number from 0 to 255 (DSCP times four), such as 104 or 0x68"
+        "{given:?} is not a ToS: use a number from 0 to 255 (DSCP times four, and 2 for ECT(0)), such as 106 or 0x6a"
     )]
     TosValue {
         /// What was given.

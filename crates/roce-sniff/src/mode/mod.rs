@@ -23,7 +23,7 @@ use crate::text::layout::csv;
 Examples:
   roce-sniff mode                          the mode of every RoCE port
   roce-sniff mode mlx5_0 --set v1          set it, step by step, and read it back
-  roce-sniff mode mlx5_0/1 --set v2 --set-tos 104 --persist   also after a reboot
+  roce-sniff mode mlx5_0/1 --set v2 --set-tos 106 --persist   also after a reboot
   roce-sniff mode mlx5_0 --set v1 --dry-run   only say what would be done")]
 pub(crate) struct ModeArgs {
     /// An RDMA device such as mlx5_0, or one port of it such as mlx5_0/1
@@ -32,7 +32,7 @@ pub(crate) struct ModeArgs {
     /// Open new connections with this version: v1 or v2, in any spelling of the manuals
     #[arg(long, value_name = "MODE")]
     pub(crate) set: Option<RoceMode>,
-    /// Give new connections this type of service, 0 to 255: DSCP times four
+    /// Give new connections this type of service, 0 to 255: DSCP times four, and 2 for ECT(0)
     #[arg(long, value_name = "TOS", value_parser = parse_tos)]
     pub(crate) set_tos: Option<u8>,
     /// Write a systemd unit that sets it again after a reboot
