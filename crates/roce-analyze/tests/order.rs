@@ -71,3 +71,42 @@ fn what_is_overtaken_by_its_like_is_late() {
     );
     assert_eq!(late.frames, [u64::try_from(last + 4).unwrap()]);
 }
+
+/// A request that is lost before the capture point, asked for, and sent again, where acknowledgements
+/// have a counter of their own, far from that of requests: nothing is late.
+#[test]
+fn what_is_sent_again_is_not_late_by_the_counter_of_others() {
+    for (requests, acks) in [(100, 10_000), (10_000, 100), (100, 40_000), (40_000, 100)] {
+        let mut made = Made::default();
+        let (mut request_id, mut ack_id) = (requests, acks);
+        let mut request = |made: &mut Made, psn: u32, is_seen: bool| {
+            request_id += 1;
+            let packet = ask(OPCODE, psn, &[7; 64]).ack_req();
+            if is_seen {
+                made.packet(v2(A, B).ip_id(request_id), packet);
+            }
+        };
+        let mut answered = |made: &mut Made, psns: std::ops::Range<u32>| {
+            for psn in psns {
+                ack_id += 1;
+                made.packet(v2(B, A), message(psn));
+                made.packet(v2(A, B).ip_id(ack_id), acknowledge(psn, psn - 500));
+            }
+        };
+        answered(&mut made, 501..540);
+        for psn in 1..5 {
+            request(&mut made, psn, true);
+            made.packet(v2(B, A), answer(psn, ACK, psn));
+            answered(&mut made, 530 + psn * 10..540 + psn * 10);
+        }
+        request(&mut made, 5, false);
+        request(&mut made, 6, true);
+        made.packet(v2(B, A), answer(5, roce_wire::Syndrome(0x60), 4));
+        answered(&mut made, 580..590);
+        for psn in 5..7 {
+            request(&mut made, psn, true);
+            made.packet(v2(B, A), answer(psn, ACK, psn));
+        }
+        assert_eq!(made.ids(), ["packet-loss-upstream"], "{requests} {acks}");
+    }
+}

@@ -77,7 +77,9 @@ impl Direction {
     #[inline]
     pub(super) fn was_sent_before(&self, seen: &Seen) -> Option<bool> {
         let id = seen.ip_id.filter(|_| self.ip_id_counts())?;
-        Some(id.wrapping_sub(self.ip_id).cast_signed() < 0)
+        let step = id.wrapping_sub(self.ip_id).cast_signed();
+        // What is far away is of another counter: acknowledgements may have one of their own.
+        (step.unsigned_abs() < NEAR).then_some(step < 0)
     }
 
     /// Whether packets of this direction came behind later ones.
