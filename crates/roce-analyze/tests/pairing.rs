@@ -123,6 +123,51 @@ fn many_queue_pairs_with_their_own_psns_are_paired_by_their_first_answers() {
     assert!(ids(&report).iter().all(|id| *id == "low-entropy"), "{:?}", ids(&report));
 }
 
+/// Queue pairs that begin at the same PSN, each with messages of its own lengths, some of them on
+/// their way at a time.
+fn windows(count: u32, window: u64, seed: u64) -> Rounds {
+    let mut numbers = Numbers(seed);
+    let pairs: Vec<Pair> = (0..count)
+        .map(|nth| Pair { qpns: [0x100 + nth, 0x20_0000 + nth * 7], ports: [0xc123; 2] })
+        .collect();
+    let mut records = Vec::new();
+    for pair in &pairs {
+        let (mut time, mut psn) = (numbers.below(50_000), 1000);
+        for message in 0..30 {
+            let packets = [1, 1, 2, 3, 7][numbers.below(5) as usize];
+            records.extend(pair.long_send(0, time, psn, packets));
+            time += u64::from(packets) * 200;
+            psn += packets;
+            records.push(pair.ack(1, time + 101_000, psn - 1, message + 1));
+            time += if u64::from(message) % window == window - 1 { 105_000 } else { 0 };
+            time += numbers.below(1_000);
+        }
+    }
+    Rounds { pairs, records: in_order(records) }
+}
+
+/// The partner of a flow may come late into a capture that begins in the middle, or not at all: until
+/// then another flow with the same PSNs is the only one that answers fit.
+#[test]
+fn no_pair_is_wrong_where_partners_come_late() {
+    let mut rights = 0;
+    for seed in 0..60 {
+        let count = [2, 4, 8][seed as usize % 3];
+        let Rounds { pairs, records } = windows(count, [8, 1_000][seed as usize / 3 % 2], seed);
+        let third = records.len() / 3;
+        for part in [&records[third..], &records[third..third * 2]] {
+            let report = analyze(part, Config::default());
+            let (right, wrong) = score(&report, &pairs);
+            assert_eq!(wrong, 0, "{seed}");
+            rights += right;
+            let is_loss = |id: &&str| !["unpaired-flows", "low-entropy"].contains(id);
+            let ids = ids(&report);
+            assert_eq!(ids.iter().filter(|id| is_loss(id)).count(), 0, "{seed}: {ids:?}");
+        }
+    }
+    assert!(rights > 150, "{rights}");
+}
+
 /// Both send, then both answer: there is nothing that tells which answers which.
 #[test]
 fn where_two_fit_equally_well_nothing_is_said() {

@@ -8,13 +8,13 @@ use super::copies::{Repeat, take_copy};
 use super::direction::{Direction, flag};
 use super::key::{FlowKey, is_datagram};
 use super::log::Log;
-use super::pairing::is_answer;
 use super::pmtu::Pmtu;
 use super::proof::Event;
 use super::report::LearnedFrom;
 use super::requests::{Fit, request};
 use super::seen::{Kind, Place, Seen};
 use super::timing::Budget;
+use super::verdict::is_answer;
 
 /// How sure it is that two flows are one connection, in percent.
 pub(super) type Percent = u8;

@@ -4,6 +4,7 @@ use roce_wire::IcrcState;
 
 use super::copies::Repeat;
 use super::key::FlowKey;
+use super::partners::Trial;
 use super::report::LearnedFrom;
 use super::requests::Fit;
 use super::seen::Seen;
@@ -62,8 +63,9 @@ impl Tracker {
         };
         let tells = self.table.get(at.slot()).is_some_and(|conn| conn.tells_partner(seen));
         let at = if tells { self.try_to_pair(at, seen) } else { at };
+        let trial = self.table.get_mut(at.slot()).map(|conn| conn.try_on(at.dir(), seen));
+        let at = if trial == Some(Trial::Failed) { self.part_for_good(at, key) } else { at };
         let Some(conn) = self.table.get_mut(at.slot()) else { return Fit::Yes };
-        let is_sure = conn.try_on(at.dir(), seen);
         let hosts = conn.dirs[0].key.map(|key| key.hosts());
         conn.keep(at.dir(), seen, repeat);
         if conn.log.as_ref().is_some_and(|log| log.packets().len() == FEW)
@@ -75,7 +77,7 @@ impl Tracker {
         (conn.is_open, conn.is_single) = (conn.log.is_some(), !conn.is_paired());
         let fit = conn.observe_out_of_line(at.dir(), (seen, repeat), &mut self.budget);
         self.totals.count_connection_packet();
-        if let Some(hosts) = hosts.filter(|_| is_sure) {
+        if let Some(hosts) = hosts.filter(|_| trial == Some(Trial::Passed)) {
             self.unpaired.end_trial(&hosts, at.slot());
         }
         self.unfit(at, fit, seen);

@@ -16,11 +16,15 @@ const MAX_ALL: usize = 1 << 16;
 #[derive(Clone, Default, Debug)]
 pub(super) struct LogRoom(Arc<AtomicUsize>);
 
-/// All packets of a flow, or of both flows of a pair, from the first.
+/// Packets of a flow, or of both flows of a pair.
 #[derive(Debug)]
 pub(super) struct Log {
     packets: Vec<Logged>,
     room: LogRoom,
+    /// How many there are at most.
+    most: usize,
+    /// Whether they are all from the first.
+    pub is_whole: bool,
 }
 
 /// A packet, its direction, and what is known of its having been captured before.
@@ -32,14 +36,23 @@ pub(super) struct Logged {
 }
 
 impl Log {
+    /// Begins with the first packet of a flow.
     pub(super) fn new(room: &LogRoom) -> Box<Self> {
-        Box::new(Self { packets: Vec::new(), room: room.clone() })
+        let (packets, room) = (Vec::new(), room.clone());
+        Box::new(Self { packets, room, most: MAX_PACKETS, is_whole: true })
+    }
+
+    /// Begins with a later one.
+    pub(super) fn anew(room: &LogRoom) -> Box<Self> {
+        let mut log = Self::new(room);
+        log.is_whole = false;
+        log
     }
 
     /// Adds a packet; `false` when there is no room for all of them.
     pub(super) fn push(&mut self, dir: usize, seen: &Seen, repeat: Option<Repeat>) -> bool {
         let LogRoom(used) = &self.room;
-        if self.packets.len() >= MAX_PACKETS || used.load(Ordering::Relaxed) >= MAX_ALL {
+        if self.packets.len() >= self.most || used.load(Ordering::Relaxed) >= MAX_ALL {
             return false;
         }
         used.fetch_add(1, Ordering::Relaxed);
@@ -61,7 +74,8 @@ impl Clone for Log {
     fn clone(&self) -> Self {
         let LogRoom(used) = &self.room;
         used.fetch_add(self.packets.len(), Ordering::Relaxed);
-        Self { packets: self.packets.clone(), room: self.room.clone() }
+        let (packets, room) = (self.packets.clone(), self.room.clone());
+        Self { packets, room, most: self.most, is_whole: self.is_whole }
     }
 }
 
@@ -80,6 +94,7 @@ impl Log {
         there
             .packets
             .extend(back.packets.iter().cloned().map(|packet| Logged { dir: 1, ..packet }));
+        there.most = MAX_PACKETS.saturating_mul(2);
         // Those of either are in order, so that this only merges them.
         there.packets.sort_by_key(|packet| packet.seen.frame);
         there
@@ -91,6 +106,7 @@ impl Log {
         let packets: Vec<_> = packets.cloned().map(|packet| Logged { dir: 0, ..packet }).collect();
         let LogRoom(used) = &self.room;
         used.fetch_add(packets.len(), Ordering::Relaxed);
-        Box::new(Self { packets, room: self.room.clone() })
+        let (room, is_whole) = (self.room.clone(), self.is_whole);
+        Box::new(Self { packets, room, most: MAX_PACKETS, is_whole })
     }
 }

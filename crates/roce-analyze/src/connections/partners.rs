@@ -4,20 +4,36 @@ use roce_wire::{IcrcState, Service};
 
 use super::connection::Conn;
 use super::direction::flag;
+use super::evidence::Evidence;
 use super::key::{FlowKey, HostPair};
 use super::log::Log;
-use super::pairing::{FIRST_FRAMES, Found, Pair, SMALL_PSN, fits, is_answer};
+use super::pairing::{Found, Pair, TRIAL};
 use super::requests::Fit;
 use super::seen::{Kind, Seen};
 use super::table::At;
 use super::tracker::Tracker;
 use super::unpaired::{Member, Search, is_near};
+use super::verdict::{FIRST_FRAMES, SMALL_PSN, fits, is_answer};
 
 /// How often all flows are gone through at the end of the capture, as every pair that is found may
 /// leave one candidate for another.
 const LAST_ROUNDS: usize = 16;
 /// And how many flows are looked at then in all.
 const LAST_LOOKS: usize = 1 << 13;
+
+/// How often a pair on trial is held to all that is kept of it, in answers that fit; with each of the
+/// first of them.
+const WEIGHED_EVERY: u8 = 8;
+
+/// What an answer has made of a pair that is on trial, if it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Trial {
+    GoesOn,
+    /// The last one that was wanted fits.
+    Passed,
+    /// The flows are none of one connection.
+    Failed,
+}
 
 impl Tracker {
     /// A flow is new, and its other direction is not known.
@@ -50,14 +66,28 @@ impl Tracker {
         self.part_rivals(at, seen);
         match self.unpaired.find(&self.table, at, seen, false) {
             Some(Found::Pair(pair)) => return self.join(at, pair),
-            Some(Found::Nothing { patience }) => {
+            Some(Found::Nothing { patience, unproven }) => {
                 if let Some(conn) = self.table.get_mut(at.slot()) {
                     conn.patience = patience;
+                }
+                if let Some(partner) = unproven {
+                    self.keep_anew(at.slot());
+                    self.keep_anew(partner);
                 }
             }
             None => {}
         }
         at
+    }
+
+    /// What comes on a flow is kept, to be held to others.
+    fn keep_anew(&mut self, slot: usize) {
+        let Some(conn) = self.table.get_mut(slot).filter(|conn| conn.log.is_none()) else { return };
+        let hosts = conn.dirs[0].key.map(|key| key.hosts());
+        if hosts.is_some_and(|hosts| self.unpaired.keeps_anew(&hosts, slot)) {
+            conn.log = Some(Log::anew(&self.log_room));
+            conn.is_open = true;
+        }
     }
 
     /// The flow at `at` and another are one connection; returns where the flow is then.
@@ -82,6 +112,7 @@ impl Tracker {
         let Some(conn) = self.table.get_mut(first) else { return at };
         let key = taken.dirs[0].key;
         let logs = conn.log.take().zip(taken.log.take());
+        let logs = logs.filter(|(there, back)| there.is_whole && back.is_whole);
         match again {
             Some(again) => *conn = again,
             None => put_together(conn, taken, pair),
@@ -89,7 +120,9 @@ impl Tracker {
         if let Some((there, back)) = logs.filter(|_| pair.trial > 0) {
             conn.log = Some(Log::merged(there, &back));
             conn.trial = pair.trial;
-            self.unpaired.add_trial(&hosts, first);
+            if pair.trial > TRIAL {
+                self.unpaired.add_trial(&hosts, first);
+            }
         }
         self.table.enter(first, 1);
         key.filter(|_| second == at.slot())
@@ -107,7 +140,7 @@ impl Tracker {
         }
         let table = &self.table;
         self.unpaired.keep_trials(&hosts, |slot| {
-            table.get(slot).is_some_and(|conn| conn.is_on_trial_between(&hosts))
+            table.get(slot).is_some_and(|conn| conn.may_have_rivals_between(&hosts))
         });
         let is_rival =
             |slot: &&usize| table.get(**slot).is_some_and(|pair| pair.has_rival(&key, seen));
@@ -117,6 +150,20 @@ impl Tracker {
             self.part(*slot);
         }
         self.unpaired.keep_trials(&hosts, |slot| !parted.contains(&slot));
+    }
+
+    /// The flow of `key` and the one that it was paired with are none of one connection; returns
+    /// where it is then.
+    pub(super) fn part_for_good(&mut self, at: At, key: &FlowKey) -> At {
+        let partner = self.table.get(at.slot()).and_then(|conn| {
+            conn.dirs.get(1usize.saturating_sub(at.dir())).and_then(|direction| direction.key)
+        });
+        self.part(at.slot());
+        let Some(now) = self.table.find(key) else { return at };
+        if let Some(partner) = partner.and_then(|partner| self.table.find(&partner)) {
+            self.unpaired.rule_out_pair(&key.hosts(), now.slot(), partner.slot());
+        }
+        now
     }
 
     /// Two flows may not be one connection after all.
@@ -160,6 +207,9 @@ impl Tracker {
     /// takes.
     fn follow_again<'l>(&self, first: &'l Conn, second: &'l Conn, pair: Pair) -> Option<Conn> {
         let (there, back) = (first.log.as_deref()?, second.log.as_deref()?);
+        if !there.is_whole || !back.is_whole {
+            return None;
+        }
         let keys = [first.dirs[0].key, second.dirs[0].key];
         let mut conn = self.conn_of(first.id, keys, first.service);
         conn.pairing = Some((pair.by, pair.confidence));
@@ -231,27 +281,34 @@ fn put_together(conn: &mut Conn, taken: Conn, pair: Pair) {
 }
 
 impl Conn {
-    fn is_on_trial_between(&self, hosts: &HostPair) -> bool {
+    fn may_have_rivals_between(&self, hosts: &HostPair) -> bool {
         let is_between = self.dirs[0].key.is_some_and(|key| key.hosts() == *hosts);
-        is_between && self.log.is_some() && self.is_paired()
+        is_between && self.log.is_some() && self.is_paired() && self.trial > TRIAL
     }
 
-    /// An answer of a pair that is on trial: it counts if it fits. Says whether it is the last one
-    /// that was wanted.
-    pub(super) fn try_on(&mut self, dir: usize, seen: &Seen) -> bool {
-        if self.trial == 0 || !is_answer(seen) || seen.icrc == IcrcState::Bad {
-            return false;
+    /// An answer of a pair that is on trial: it counts if it fits.
+    pub(super) fn try_on(&mut self, dir: usize, seen: &Seen) -> Trial {
+        let Some(log) = self.log.as_deref().filter(|_| self.trial > 0 && is_answer(seen)) else {
+            return Trial::GoesOn;
+        };
+        if seen.icrc == IcrcState::Bad {
+            return Trial::GoesOn;
         }
         let [a, b] = &self.dirs;
         let asked = if dir == 0 { b } else { a };
-        if fits((asked, self.service), seen) {
-            self.trial = self.trial.saturating_sub(1);
-            if self.trial == 0 {
-                self.log = None;
-                return true;
-            }
+        let fits = fits((asked, self.service), seen);
+        let trial = self.trial.saturating_sub(u8::from(fits));
+        let is_early = trial > TRIAL.saturating_sub(WEIGHED_EVERY);
+        let is_time = !fits || is_early || trial.is_multiple_of(WEIGHED_EVERY);
+        if is_time && Evidence::of_pair(log, (dir, seen)).is_against() {
+            return Trial::Failed;
         }
-        false
+        self.trial = trial;
+        if trial > 0 {
+            return Trial::GoesOn;
+        }
+        self.log = None;
+        Trial::Passed
     }
 
     /// Whether a packet of another flow may be part of this pair: it begins as one of the flows did,

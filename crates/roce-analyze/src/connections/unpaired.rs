@@ -16,6 +16,13 @@ const MAX_WORDS: usize = 1 << 21;
 const FEW_GONE: usize = 64;
 /// How many pairs between two hosts are tried on at a time: the newest.
 const MAX_TRIALS: usize = 32;
+/// How many flows may share a UDP source port that is taken for that of two queue pairs: one in 16384
+/// of those that share one that everybody has fits by accident.
+const MOST_SHARED: u32 = 3;
+/// And one in so many flows, where there are many.
+const SHARE: u32 = 16;
+/// How often packets of a flow are kept anew.
+const MAX_LOGS: u8 = 8;
 /// How many of the newest flows a new one is compared with.
 const NEIGHBOURS: usize = 64;
 
@@ -51,6 +58,27 @@ pub(super) struct Side {
     gone: usize,
     /// Whether there were more than are listed, so that none is the only one.
     pub is_cut: bool,
+    /// How many flows ever had each UDP source port.
+    ports: HashMap<u16, u32, foldhash::fast::RandomState>,
+    /// How many there ever were.
+    ever: u32,
+}
+
+impl Group {
+    /// How many flows there ever were, on the side with more.
+    pub(super) fn most_ever(&self) -> usize {
+        let most = self.sides.iter().map(|side| side.ever).max().unwrap_or(0);
+        usize::try_from(most).unwrap_or(usize::MAX)
+    }
+
+    /// Whether so many flows have a UDP source port, of all that there were, that it tells nothing of
+    /// the queue pairs of one.
+    pub(super) fn is_shared(&self, port: u16) -> bool {
+        self.sides.iter().any(|side| {
+            let count = side.ports.get(&port).copied().unwrap_or(0);
+            count > MOST_SHARED && count.saturating_mul(SHARE) > side.ever
+        })
+    }
 }
 
 /// One of them. What its packets were stands in its connection.
@@ -77,6 +105,8 @@ pub(super) struct Search {
     pub misses: u32,
     /// How often all was forgotten.
     pub resets: u8,
+    /// How often its packets were kept anew.
+    pub logs: u8,
 }
 
 impl Search {
@@ -108,8 +138,8 @@ impl Search {
     /// Begins anew: whoever was ruled out may have been so for packets that the capture missed.
     fn forget(&mut self, words: &mut usize) {
         *words = words.saturating_sub(self.ruled_out.len());
-        let resets = self.resets.saturating_add(1);
-        *self = Self { resets, has_rivals: true, ..Self::default() };
+        let (resets, logs) = (self.resets.saturating_add(1), self.logs);
+        *self = Self { resets, logs, has_rivals: true, ..Self::default() };
     }
 
     /// The members of the other side have moved.
@@ -154,6 +184,11 @@ impl Unpaired {
         let is_near = |other: &Member| is_near(start, other.start);
         let has_neighbour = newest.into_iter().any(is_near);
         let index = list.members.len();
+        if let Some(port) = member.port {
+            let count = list.ports.entry(port).or_default();
+            *count = count.saturating_add(1);
+        }
+        list.ever = list.ever.saturating_add(1);
         list.members.push(Some(member));
         self.places.insert(slot, Place { side, index });
         has_neighbour
@@ -255,6 +290,14 @@ impl Unpaired {
         Some(&mut list.members.get_mut(place.index)?.as_mut()?.search)
     }
 
+    /// Whether the packets of a flow are to be kept anew.
+    pub(super) fn keeps_anew(&mut self, hosts: &HostPair, slot: usize) -> bool {
+        let Some(place) = self.places.get(&slot).copied() else { return false };
+        let Some(search) = self.search(hosts, place) else { return false };
+        search.logs = search.logs.saturating_add(1);
+        search.logs <= MAX_LOGS
+    }
+
     /// The flow at `place` cannot be the other direction of these.
     pub(super) fn rule_out(&mut self, hosts: &HostPair, place: Place, others: &[usize]) {
         let list = self.by_hosts.get_mut(hosts).and_then(|g| g.sides.get_mut(place.side));
@@ -262,6 +305,14 @@ impl Unpaired {
         let Some(Member { search, .. }) = member else { return };
         for other in others {
             search.rule_out(*other, &mut self.words);
+        }
+    }
+
+    /// These flows are none of one connection.
+    pub(super) fn rule_out_pair(&mut self, hosts: &HostPair, slot: usize, other: usize) {
+        let places = (self.places.get(&slot).copied(), self.places.get(&other).copied());
+        if let (Some(place), Some(other)) = places {
+            self.rule_out(hosts, place, &[other.index]);
         }
     }
 
@@ -284,6 +335,11 @@ impl Unpaired {
         let groups = self.by_hosts.iter().filter(two_way).flat_map(|(_, group)| &group.sides);
         groups.flat_map(|side| &side.members).flatten().map(|member| member.slot).collect()
     }
+}
+
+/// The flow at a place of a group.
+pub(super) fn member(group: &Group, place: Place) -> Option<&Member> {
+    group.sides.get(place.side)?.members.get(place.index)?.as_ref()
 }
 
 /// Whether two streams have PSNs that might be taken for each other's.

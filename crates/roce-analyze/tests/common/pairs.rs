@@ -62,6 +62,23 @@ impl Pair {
             .collect()
     }
 
+    /// A SEND of so many packets, the last of which asks for an answer.
+    pub(crate) fn long_send(self, from: usize, time_ns: u64, psn: u32, count: u32) -> Vec<Record> {
+        let opcode = |nth| match (nth == 0, nth + 1 == count) {
+            (true, true) => Opcode::RC_SEND_ONLY,
+            (true, false) => Opcode::RC_SEND_FIRST,
+            (false, false) => Opcode::RC_SEND_MIDDLE,
+            (false, true) => Opcode::RC_SEND_LAST,
+        };
+        let packet = |nth| {
+            let packet = self.to(from, opcode(nth), psn + nth).payload(&PAYLOAD);
+            if nth + 1 == count { packet.ack_req() } else { packet }
+        };
+        (0..count)
+            .map(|nth| self.packet(from, time_ns + u64::from(nth) * 200, &packet(nth)))
+            .collect()
+    }
+
     /// An acknowledgement, of the messages up to the one that ends with this PSN.
     pub(crate) fn ack(self, from: usize, time_ns: u64, psn: u32, msn: u32) -> Record {
         let aeth = Aeth::new(Syndrome(0x1f), Msn::new(msn));

@@ -1,0 +1,225 @@
+//! Whether two flows are one connection, by all packets that are kept of both.
+//!
+//! That an answer has the PSN of a request may be an accident: queue pairs that begin alike have the
+//! same PSNs. But a responder counts the messages that it has completed, and answers a READ with as
+//! many responses as it takes. Answers to the requests of another flow get that wrong before long.
+
+use std::iter;
+
+use roce_wire::{AckKind, Msn, Psn};
+
+use super::log::{Log, Logged};
+use super::pmtu::longest_span;
+use super::requests::WINDOW;
+use super::seen::{Kind, Place, Seen};
+
+/// So many answers must agree for each that does not: a capture may lack a frame.
+const AGREE_FOR_EACH: u32 = 8;
+
+/// How many answers agree with the requests before them, and how many cannot be answers to them.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) struct Evidence {
+    pub agree: u32,
+    pub contradict: u32,
+    /// Whether a request came after it was answered.
+    pub is_absurd: bool,
+}
+
+impl Evidence {
+    /// What two flows say that are not paired.
+    pub(super) fn of_flows(there: &Log, back: &Log) -> Self {
+        let mut both = Streams::default();
+        let (mut there, mut back) = (there.packets(), back.packets());
+        loop {
+            let (from, packet) = match (there.split_first(), back.split_first()) {
+                (Some((a, rest)), b) if b.is_none_or(|(b, _)| a.seen.frame < b.seen.frame) => {
+                    there = rest;
+                    (0, a)
+                }
+                (_, Some((b, rest))) => {
+                    back = rest;
+                    (1, b)
+                }
+                (_, None) => return both.evidence(),
+            };
+            both.take(from, &packet.seen);
+        }
+    }
+
+    /// What the packets of a pair say, the newest one included.
+    pub(super) fn of_pair(log: &Log, (dir, newest): (usize, &Seen)) -> Self {
+        let mut both = Streams::default();
+        let kept = log.packets().iter().map(|Logged { dir, seen, .. }| (*dir, seen));
+        for (dir, seen) in kept.chain(iter::once((dir, newest))) {
+            both.take(dir, seen);
+        }
+        both.evidence()
+    }
+
+    /// Whether the flows are none of one connection, by what is known.
+    pub(super) const fn is_against(self) -> bool {
+        self.is_absurd || self.contradict.saturating_mul(AGREE_FOR_EACH) > self.agree
+    }
+}
+
+/// The requests of both directions, and what the answers have said so far.
+#[derive(Default)]
+struct Streams {
+    asked: [Requests; 2],
+    evidence: Evidence,
+}
+
+impl Streams {
+    fn evidence(&self) -> Evidence {
+        let is_absurd = self.asked.iter().any(|requests| requests.is_absurd());
+        Evidence { is_absurd, ..self.evidence }
+    }
+
+    fn take(&mut self, dir: usize, seen: &Seen) {
+        let Self { asked: [a, b], evidence } = self;
+        let (this, other) = if dir == 0 { (a, b) } else { (b, a) };
+        if seen.icrc == roce_wire::IcrcState::Bad && !seen.is_known_fault {
+            return;
+        }
+        if seen.kind.is_request() {
+            this.sent(seen);
+            return;
+        }
+        match other.answered(seen) {
+            Some(true) => evidence.agree = evidence.agree.saturating_add(1),
+            Some(false) => evidence.contradict = evidence.contradict.saturating_add(1),
+            None => {}
+        }
+    }
+}
+
+/// A request that was not sent before.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    psn: Psn,
+    kind: Kind,
+    /// How many PSNs it takes at most.
+    span: u32,
+    /// Messages that ended with it or before it, since `part` began.
+    messages: u32,
+    /// How many gaps there were before it.
+    part: u32,
+}
+
+/// The requests of one direction, and the newest acknowledgement of them.
+#[derive(Default)]
+struct Requests {
+    list: Vec<Request>,
+    acked: Option<Acked>,
+    /// Whether the responder counts messages at all.
+    counts: bool,
+    /// The highest PSN that was answered and not sent before, if no request behind it shows yet that
+    /// the capture lacks it.
+    ahead: Option<Psn>,
+    is_absurd: bool,
+}
+
+/// An acknowledgement.
+#[derive(Clone, Copy)]
+struct Acked {
+    msn: Msn,
+    /// Messages that ended before it, in this part.
+    messages: u32,
+    part: u32,
+}
+
+impl Requests {
+    /// Whether something was answered that was sent later, or never, as far as is known.
+    fn is_absurd(&self) -> bool {
+        self.is_absurd || self.ahead.is_some()
+    }
+
+    fn sent(&mut self, seen: &Seen) {
+        let ends = u32::from(seen.place.ends());
+        let span = match seen.kind {
+            Kind::Read => longest_span(seen.dma_len.unwrap_or(0), u32::MAX),
+            _ => 1,
+        };
+        let (psn, kind) = (seen.psn, seen.kind);
+        let Some(last) = self.list.last().copied() else {
+            self.list.push(Request { psn, kind, span, messages: ends, part: 0 });
+            return;
+        };
+        let ahead = psn.distance_from(last.psn);
+        if ahead.unsigned_abs() > WINDOW.unsigned_abs() {
+            // Another life of the queue pair.
+            *self = Self::default();
+            return self.sent(seen);
+        }
+        if ahead <= 0 {
+            return;
+        }
+        if let Some(answered) = self.ahead.take() {
+            self.is_absurd |= !answered.is_before(psn);
+        }
+        let is_gap = ahead.unsigned_abs() > last.span;
+        let (part, before) =
+            if is_gap { (last.part.wrapping_add(1), 0) } else { (last.part, last.messages) };
+        let messages = before.wrapping_add(ends);
+        self.list.push(Request { psn, kind, span, messages, part });
+    }
+
+    /// Whether the answer agrees with what was sent before it; `None` where it says nothing of that.
+    fn answered(&mut self, seen: &Seen) -> Option<bool> {
+        let at = self.list.partition_point(|request| !seen.psn.is_before(request.psn));
+        // What is before the first may have been sent before the capture began.
+        let request = self.list.get(at.checked_sub(1)?).copied()?;
+        let next = self.list.get(at).map(|next| next.psn);
+        let behind = seen.psn.distance_from(request.psn).unsigned_abs();
+        if behind >= request.span {
+            // Nothing was sent with that PSN yet, or it is missing.
+            if next.is_some() {
+                return None;
+            }
+            if self.ahead.is_none_or(|before| before.is_before(seen.psn)) {
+                self.ahead = Some(seen.psn);
+            }
+            return Some(false);
+        }
+        match (seen.kind, seen.answer) {
+            (Kind::AtomicAck, _) => Some(request.kind == Kind::Atomic),
+            (Kind::ReadResponse, _) => request.is_answered_by(seen, behind, next),
+            (Kind::Ack, Some(AckKind::Ack(_))) => self.acknowledged(&request, seen.msn?),
+            _ => None,
+        }
+    }
+
+    fn acknowledged(&mut self, request: &Request, msn: Msn) -> Option<bool> {
+        if matches!(request.kind, Kind::Read | Kind::Atomic) {
+            // Their answers bring data.
+            return Some(false);
+        }
+        let (messages, part) = (request.messages, request.part);
+        let before = self.acked.replace(Acked { msn, messages, part })?;
+        let counted = msn.get().wrapping_sub(before.msn.get()) & 0xff_ffff;
+        self.counts |= counted > 0;
+        let ended = messages.wrapping_sub(before.messages) & 0xff_ffff;
+        (before.part == part && self.counts).then_some(counted == ended)
+    }
+}
+
+impl Request {
+    fn is_answered_by(&self, seen: &Seen, behind: u32, next: Option<Psn>) -> Option<bool> {
+        if self.kind != Kind::Read {
+            return Some(self.kind.has_data_response());
+        }
+        let ends = next.map(|next| next == seen.psn.add(1));
+        match seen.place {
+            Place::Only => Some(behind == 0 && ends != Some(false)),
+            Place::First => Some(behind == 0 && ends != Some(true)),
+            Place::Middle => (behind == 0 || ends == Some(true)).then_some(false),
+            Place::Last => {
+                if behind == 0 {
+                    Some(false)
+                } else {
+                    ends
+                }
+            }
+        }
+    }
+}
