@@ -209,6 +209,21 @@ fn ports_of_their_own_tell_flows_apart() {
     );
 }
 
+/// So many that not every answer can be held to every flow.
+#[test]
+fn ports_of_their_own_tell_thousands_of_flows_apart() {
+    let pairs: Vec<Pair> = (0..3_000)
+        .map(|nth| Pair { qpns: [0x100 + nth, 0x10_0000 + nth], ports: [0xc000 + nth as u16; 2] })
+        .collect();
+    let mut records = Vec::new();
+    for round in 0..6 {
+        records.extend(pairs.iter().map(|pair| pair.send(0, 0, round)));
+        records.extend(pairs.iter().map(|pair| pair.ack(1, 0, round, round + 1)));
+    }
+    let report = analyze(&records, Config::default());
+    assert_eq!((score(&report, &pairs), report.connections.len()), ((3_000, 0), 3_000));
+}
+
 /// Ten thousand flows of which no two can be told to belong together. Were every answer held to every
 /// flow, this took 150 million steps, most of them to memory that is far away.
 #[test]

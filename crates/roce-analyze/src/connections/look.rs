@@ -36,20 +36,26 @@ pub(super) struct Look {
     pub steps: u32,
 }
 
-/// Looks at all that are not ruled out.
+/// Looks at all that are not ruled out, or at the only one that it may be.
 pub(super) fn look(
     table: &Table,
     (group, place, other): (&Group, Place, usize),
     (conn, me): (&Conn, &Member),
     seen: &Seen,
+    only: Option<usize>,
 ) -> Look {
     let mut look = Look::default();
     let port = port_of(me, conn);
     let Some(side) = group.sides.get(other) else { return look };
+    let words = only.map_or(0..side.members.len().div_ceil(64), |only| {
+        let word = only / 64;
+        word..word.saturating_add(1)
+    });
     look.is_shared = port.is_some_and(|port| group.is_shared(port));
     let near = nearness(side.members.len(), seen);
-    for (word, members) in side.members.chunks(64).enumerate() {
-        let gone = me.search.word(word);
+    for (word, members) in side.members.chunks(64).enumerate().skip(words.start).take(words.len()) {
+        let others = only.map_or(0, |only| !(1u64 << (only % 64)));
+        let gone = me.search.word(word) | others;
         if gone == u64::MAX {
             continue;
         }

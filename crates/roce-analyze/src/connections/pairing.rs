@@ -6,7 +6,7 @@
 
 use roce_wire::Service;
 
-use super::connection::Percent;
+use super::connection::{Conn, Percent};
 use super::key::HostPair;
 use super::log::Log;
 use super::look::{Look, MOST_PATIENCE, look};
@@ -64,6 +64,29 @@ impl Pair {
     }
 }
 
+/// A flow whose other direction is looked for.
+struct Seeker<'t> {
+    table: &'t Table,
+    group: &'t Group,
+    place: Place,
+    /// The side that its partner is on.
+    other: usize,
+    conn: &'t Conn,
+    me: &'t Member,
+    /// What has just come on it; at the end of the capture the last answer on it.
+    seen: &'t Seen,
+    is_end: bool,
+}
+
+/// What is made of a [`Look`].
+struct Decision {
+    pair: Option<Pair>,
+    /// The flow that fits alone, and how many answers in a row say so.
+    sole: Option<(usize, u32)>,
+    has_rivals: bool,
+    unproven: Option<usize>,
+}
+
 impl Unpaired {
     /// The one flow that fits `at`, on which `seen` has just come; at the end of the capture the
     /// last answer on it, after which nothing else will come.
@@ -75,80 +98,44 @@ impl Unpaired {
         is_end: bool,
     ) -> Option<Found> {
         let conn = table.get(at.slot())?;
-        let key = conn.dirs[0].key?;
-        if conn.service == Service::Ud {
-            return None;
-        }
-        let hosts = key.hosts();
+        let hosts = conn.dirs[0].key?.hosts();
         let (group, place) = self.group(&hosts, at.slot())?;
         let other = if hosts.is_one() { place.side } else { 1usize.saturating_sub(place.side) };
         let me = member(group, place)?;
+        let seeker = Seeker { table, group, place, other, conn, me, seen, is_end };
+        let candidates = seeker.candidates();
         // A request tells by its UDP source port alone, and that of so many flows is of none.
-        let candidates = group.sides.get(other).map_or(0, |side| side.members.len());
-        if !is_answer(seen) && candidates > MANY {
+        if conn.service == Service::Ud || (!is_answer(seen) && candidates > MANY) {
             return None;
         }
-        if conn.packets() == 0 && candidates > TOO_MANY {
+        let only = seeker.only_by_port();
+        let has_begun = conn.packets() == 0 && candidates > TOO_MANY;
+        if only.is_none() && (has_begun || self.is_exhausted(seen, is_end)) {
             // So many at once are no queue pairs that have just begun.
             return Some(Found::Nothing { patience: FIRST_PATIENCE, unproven: None });
         }
-        let mut look = look(table, (group, place, other), (conn, me), seen);
-        let has_rivals = me.search.has_rivals || look.is_near || look.fits.len() > 1;
-        let holds_all = is_end || conn.packets().is_power_of_two();
-        look.hold_to_evidence(table, (group, other), conn, holds_all);
-        let slot_of = |index| Some(member(group, Place { side: other, index })?.slot);
-        if let Some((index, by, confidence)) = look.found_by_port() {
-            let trial = if by == LearnedFrom::Port { 0 } else { TRIAL };
-            return Some(Found::Pair(Pair { slot: slot_of(index)?, by, confidence, trial }));
+        let mut look = look(table, (group, place, other), (conn, me), seen, only);
+        let decision = seeker.decide(&mut look, only.is_some());
+        self.count_steps(look.steps, is_end);
+        if let Some(pair) = decision.pair {
+            return Some(Found::Pair(pair));
         }
         if !is_answer(seen) {
             return None;
         }
-        let (sole, confidence) = look.sole((group, place, other), me);
-        let sure = match (me.search.sole, sole) {
-            (Some((before, sure)), Some(now)) if before == now => sure.saturating_add(1),
-            _ => 1,
-        };
-        let is_spread = nearness(group.most_ever().max(candidates), seen) < WINDOW.unsigned_abs();
-        let wanted = answers_wanted(has_rivals, is_spread, seen);
-        let is_enough = sure >= wanted;
-        let mut unproven = None;
-        if let Some((index, slot)) = sole.and_then(|index| Some((index, slot_of(index)?)))
-            && !is_contested(group, place, me, index)
-        {
-            let is_whole = |slot| log_of(table, slot).is_some_and(|log| log.is_whole);
-            let are_whole = is_whole(at.slot()) && is_whole(slot);
-            let agree = look.agree(index);
-            // What was taken for one connection can be parted only with all packets of both.
-            let is_proven = is_spread || wanted == 1 || are_whole || agree >= SURE_OF_RIVALS;
-            let is_last_word = is_end && (is_spread || agree >= SURE_AT_END);
-            if is_proven && (is_enough || !has_rivals || is_last_word) {
-                let confidence = if is_enough || !has_rivals { confidence } else { 80 };
-                let more = u8::try_from(wanted.saturating_sub(sure)).unwrap_or(0);
-                let is_sure = is_end || wanted == 1 || !are_whole;
-                let trial = if is_sure { 0 } else { TRIAL.saturating_add(more) };
-                return Some(Found::Pair(Pair { slot, by: LearnedFrom::Psn, confidence, trial }));
-            }
-            unproven = Some(slot).filter(|_| !is_proven);
-        }
-        let sole = sole.map(|sole| (sole, sure));
-        let patience = self.note(&hosts, place, &look, (sole, has_rivals));
+        let unproven = decision.unproven;
+        let patience = self.note(&hosts, place, &look, &decision);
+        let patience = if only.is_some() { 0 } else { patience };
         Some(Found::Nothing { patience, unproven })
     }
 
     /// Remembers what was found out; returns how patient to be with more.
-    fn note(
-        &mut self,
-        hosts: &HostPair,
-        place: Place,
-        look: &Look,
-        (sole, has_rivals): (Option<(usize, u32)>, bool),
-    ) -> u8 {
+    fn note(&mut self, hosts: &HostPair, place: Place, look: &Look, decision: &Decision) -> u8 {
         self.rule_out(hosts, place, &look.ruled_out);
         let patience = look.patience();
         let Some(search) = self.search(hosts, place) else { return patience };
-        search.sole = sole;
-        search.has_rivals = has_rivals;
+        search.sole = decision.sole;
+        search.has_rivals = decision.has_rivals;
         if !look.fits.is_empty() || look.unknown > 0 {
             search.misses = 0;
             return patience;
@@ -162,6 +149,94 @@ impl Unpaired {
     }
 }
 
+impl Seeker<'_> {
+    fn candidates(&self) -> usize {
+        self.group.sides.get(self.other).map_or(0, |side| side.members.len())
+    }
+
+    /// Where there are many, the flow that is the only one to have the UDP source port of this one.
+    fn only_by_port(&self) -> Option<usize> {
+        let tells = self.candidates() > MANY || self.group.has_ports_of_pairs();
+        let port = self.me.port.filter(|_| tells)?;
+        let is_alone = self.group.only_with(self.place.side, port) == Some(self.place.index);
+        self.group.only_with(self.other, port).filter(|_| is_alone)
+    }
+
+    fn slot_of(&self, index: usize) -> Option<usize> {
+        Some(member(self.group, Place { side: self.other, index })?.slot)
+    }
+
+    fn log_of(&self, slot: usize) -> Option<&Log> {
+        self.table.get(slot)?.log.as_deref()
+    }
+
+    fn decide(&self, look: &mut Look, is_only_by_port: bool) -> Decision {
+        let Self { table, group, place, other, conn, me, seen, is_end } = *self;
+        let has_rivals = me.search.has_rivals || look.is_near || look.fits.len() > 1;
+        let mut decision = Decision { pair: None, sole: None, has_rivals, unproven: None };
+        let holds_all = is_end || conn.packets().is_power_of_two();
+        look.hold_to_evidence(table, (group, other), conn, holds_all);
+        if let Some((index, by, confidence)) = look.found_by_port() {
+            let trial = if by == LearnedFrom::Port { 0 } else { TRIAL };
+            let pair = |slot| Pair { slot, by, confidence, trial };
+            decision.pair = self.slot_of(index).map(pair);
+            return decision;
+        }
+        if !is_answer(seen) {
+            return decision;
+        }
+        let (sole, confidence) = if is_only_by_port {
+            (look.fits.first().copied(), 90)
+        } else {
+            look.sole((group, place, other), me)
+        };
+        let Some(sole) = sole else { return decision };
+        let sure = match me.search.sole {
+            Some((before, sure)) if before == sole => sure.saturating_add(1),
+            _ => 1,
+        };
+        decision.sole = Some((sole, sure));
+        if is_only_by_port && group.has_ports_of_pairs() {
+            let pair = |slot| Pair { slot, by: LearnedFrom::Psn, confidence, trial: TRIAL };
+            decision.pair = self.slot_of(sole).map(pair);
+        } else if is_only_by_port || !is_contested(group, place, me, sole) {
+            self.weigh(&mut decision, look, (sole, sure), confidence);
+        }
+        decision
+    }
+
+    /// Whether the only flow that fits is the one.
+    fn weigh(
+        &self,
+        decision: &mut Decision,
+        look: &Look,
+        (sole, sure): (usize, u32),
+        confidence: Percent,
+    ) {
+        let Some(slot) = self.slot_of(sole) else { return };
+        let (me, has_rivals) = (self.me.slot, decision.has_rivals);
+        let ever = self.group.most_ever().max(self.candidates());
+        let is_spread = nearness(ever, self.seen) < WINDOW.unsigned_abs();
+        let wanted = answers_wanted(has_rivals, is_spread, self.seen);
+        let is_enough = sure >= wanted;
+        let is_whole = |slot| self.log_of(slot).is_some_and(|log| log.is_whole);
+        let are_whole = is_whole(me) && is_whole(slot);
+        let agree = look.agree(sole);
+        // What was taken for one connection can be parted only with all packets of both.
+        let is_proven = is_spread || wanted == 1 || are_whole || agree >= SURE_OF_RIVALS;
+        let is_last_word = self.is_end && (is_spread || agree >= SURE_AT_END);
+        if !is_proven {
+            decision.unproven = Some(slot);
+        } else if is_enough || !has_rivals || is_last_word {
+            let confidence = if is_enough || !has_rivals { confidence } else { 80 };
+            let more = u8::try_from(wanted.saturating_sub(sure)).unwrap_or(0);
+            let is_sure = self.is_end || wanted == 1 || !are_whole;
+            let trial = if is_sure { 0 } else { TRIAL.saturating_add(more) };
+            decision.pair = Some(Pair { slot, by: LearnedFrom::Psn, confidence, trial });
+        }
+    }
+}
+
 /// How many answers in a row must fit the same flow alone. Where PSNs are spread over all there are
 /// rivals are such by accident, and fit once at most.
 const fn answers_wanted(has_rivals: bool, is_spread: bool, seen: &Seen) -> u32 {
@@ -172,10 +247,6 @@ const fn answers_wanted(has_rivals: bool, is_spread: bool, seen: &Seen) -> u32 {
     } else {
         1
     }
-}
-
-fn log_of(table: &Table, slot: usize) -> Option<&Log> {
-    table.get(slot)?.log.as_deref()
 }
 
 /// Whether another flow that goes the same way may be the partner of the one at `index` as well.

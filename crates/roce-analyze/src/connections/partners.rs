@@ -19,7 +19,7 @@ use super::verdict::{FIRST_FRAMES, SMALL_PSN, fits, is_answer};
 /// leave one candidate for another.
 const LAST_ROUNDS: usize = 16;
 /// And how many flows are looked at then in all.
-const LAST_LOOKS: usize = 1 << 13;
+const LAST_LOOKS: usize = 1 << 17;
 
 /// How often a pair on trial is held to all that is kept of it, in answers that fit; with each of the
 /// first of them.

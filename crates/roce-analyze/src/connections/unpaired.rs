@@ -7,9 +7,10 @@ use hashbrown::HashMap;
 use roce_wire::Psn;
 
 use super::key::{FlowKey, HostPair};
+use super::seen::Seen;
 
 /// How many flows one way between two hosts are candidates: the newest.
-const MAX_MEMBERS: usize = 8192;
+const MAX_MEMBERS: usize = 1 << 15;
 /// How many words of 64 pairs that are ruled out are kept, of all hosts together: 16 MiB.
 const MAX_WORDS: usize = 1 << 21;
 /// So many members that are gone are not worth moving the others for.
@@ -21,8 +22,14 @@ const MAX_TRIALS: usize = 32;
 const MOST_SHARED: u32 = 3;
 /// And one in so many flows, where there are many.
 const SHARE: u32 = 16;
+/// So many flows show whether ports are those of pairs.
+const MANY_EVER: u32 = 256;
 /// How often packets of a flow are kept anew.
 const MAX_LOGS: u8 = 8;
+/// How many candidates may be looked at for each frame of the capture, on average, and how many more
+/// than that, at its beginning or its end.
+const STEPS_A_FRAME: u64 = 8;
+const STEPS_AT_ONCE: u64 = 1 << 21;
 /// How many of the newest flows a new one is compared with.
 const NEIGHBOURS: usize = 64;
 
@@ -33,6 +40,8 @@ pub(super) struct Unpaired {
     /// Where each is in its group.
     places: HashMap<usize, Place, foldhash::fast::RandomState>,
     words: usize,
+    /// How many candidates were looked at: while the capture went on, and at its end.
+    steps: [u64; 2],
 }
 
 /// Where a flow is in its group.
@@ -48,6 +57,8 @@ pub(super) struct Group {
     pub sides: [Side; 2],
     /// Pairs between these hosts that are not sure yet.
     trials: Vec<usize>,
+    /// Flows that came when there was one the other way with their UDP source port.
+    matched: u32,
 }
 
 /// Those that come from one of the hosts, oldest first.
@@ -58,13 +69,27 @@ pub(super) struct Side {
     gone: usize,
     /// Whether there were more than are listed, so that none is the only one.
     pub is_cut: bool,
-    /// How many flows ever had each UDP source port.
-    ports: HashMap<u16, u32, foldhash::fast::RandomState>,
+    /// How many flows ever had each UDP source port, and where the newest of them is.
+    ports: HashMap<u16, (u32, usize), foldhash::fast::RandomState>,
     /// How many there ever were.
     ever: u32,
 }
 
 impl Group {
+    /// Whether the two flows of a connection have the same UDP source port, as far as ports tell: the
+    /// second of nearly every two finds its own on the other side.
+    pub(super) fn has_ports_of_pairs(&self) -> bool {
+        let ever = self.sides.iter().fold(0u32, |sum, side| sum.saturating_add(side.ever));
+        ever > MANY_EVER && self.matched.saturating_mul(20) > ever.saturating_mul(9)
+    }
+
+    /// The only flow that ever had a UDP source port.
+    pub(super) fn only_with(&self, side: usize, port: u16) -> Option<usize> {
+        let (count, index) = *self.sides.get(side)?.ports.get(&port)?;
+        let is_there = || member(self, Place { side, index }).is_some_and(|m| m.port == Some(port));
+        Some(index).filter(|_| count == 1 && is_there())
+    }
+
     /// How many flows there ever were, on the side with more.
     pub(super) fn most_ever(&self) -> usize {
         let most = self.sides.iter().map(|side| side.ever).max().unwrap_or(0);
@@ -75,7 +100,7 @@ impl Group {
     /// the queue pairs of one.
     pub(super) fn is_shared(&self, port: u16) -> bool {
         self.sides.iter().any(|side| {
-            let count = side.ports.get(&port).copied().unwrap_or(0);
+            let count = side.ports.get(&port).map_or(0, |(count, _)| *count);
             count > MOST_SHARED && count.saturating_mul(SHARE) > side.ever
         })
     }
@@ -177,16 +202,19 @@ impl Unpaired {
                 self.leave(&hosts, oldest);
             }
         }
-        let Some(list) = self.by_hosts.get_mut(&hosts).and_then(|g| g.sides.get_mut(side)) else {
-            return false;
-        };
+        let Some(group) = self.by_hosts.get_mut(&hosts) else { return false };
+        let other = group.sides.get(1usize.saturating_sub(side));
+        if member.port.is_some_and(|port| other.is_some_and(|o| o.ports.contains_key(&port))) {
+            group.matched = group.matched.saturating_add(1);
+        }
+        let Some(list) = group.sides.get_mut(side) else { return false };
         let newest = list.members.iter().rev().take(NEIGHBOURS).flatten();
         let is_near = |other: &Member| is_near(start, other.start);
         let has_neighbour = newest.into_iter().any(is_near);
         let index = list.members.len();
         if let Some(port) = member.port {
-            let count = list.ports.entry(port).or_default();
-            *count = count.saturating_add(1);
+            let (count, newest) = list.ports.entry(port).or_default();
+            (*count, *newest) = (count.saturating_add(1), index);
         }
         list.ever = list.ever.saturating_add(1);
         list.members.push(Some(member));
@@ -249,7 +277,7 @@ impl Unpaired {
 
     /// Moves the members of a side together.
     fn close_up(&mut self, hosts: &HostPair, side: usize) {
-        let Self { by_hosts, places, words } = self;
+        let Self { by_hosts, places, words, .. } = self;
         let Some(group) = by_hosts.get_mut(hosts) else { return };
         let Some(list) = group.sides.get_mut(side) else { return };
         let mut new_places = Vec::with_capacity(list.members.len());
@@ -257,6 +285,9 @@ impl Unpaired {
         for member in &list.members {
             new_places.push(member.as_ref().map(|member| {
                 places.insert(member.slot, Place { side, index: next });
+                if let Some((_, newest)) = member.port.and_then(|port| list.ports.get_mut(&port)) {
+                    *newest = next;
+                }
                 let index = next;
                 next = next.saturating_add(1);
                 index
@@ -296,6 +327,21 @@ impl Unpaired {
         let Some(search) = self.search(hosts, place) else { return false };
         search.logs = search.logs.saturating_add(1);
         search.logs <= MAX_LOGS
+    }
+
+    /// Whether so many candidates were looked at that one more look at all of them is too much.
+    pub(super) fn is_exhausted(&self, seen: &Seen, is_end: bool) -> bool {
+        let [before, at_end] = self.steps;
+        if is_end {
+            return at_end >= STEPS_AT_ONCE;
+        }
+        before >= seen.frame.saturating_mul(STEPS_A_FRAME).saturating_add(STEPS_AT_ONCE)
+    }
+
+    pub(super) fn count_steps(&mut self, steps: u32, is_end: bool) {
+        let [before, at_end] = &mut self.steps;
+        let count = if is_end { at_end } else { before };
+        *count = count.saturating_add(steps.into());
     }
 
     /// The flow at `place` cannot be the other direction of these.
