@@ -4,8 +4,6 @@
 //! same PSNs. But a responder counts the messages that it has completed, and answers a READ with as
 //! many responses as it takes. Answers to the requests of another flow get that wrong before long.
 
-use std::iter;
-
 use roce_wire::{AckKind, Msn, Psn};
 
 use super::log::{Log, Logged};
@@ -46,11 +44,11 @@ impl Evidence {
         }
     }
 
-    /// What the packets of a pair say, the newest one included.
-    pub(super) fn of_pair(log: &Log, (dir, newest): (usize, &Seen)) -> Self {
+    /// What the packets of a pair say, and one that is not kept yet.
+    pub(super) fn of_pair(log: &Log, newest: Option<(usize, &Seen)>) -> Self {
         let mut both = Streams::default();
         let kept = log.packets().iter().map(|Logged { dir, seen, .. }| (*dir, seen));
-        for (dir, seen) in kept.chain(iter::once((dir, newest))) {
+        for (dir, seen) in kept.chain(newest) {
             both.take(dir, seen);
         }
         both.evidence()

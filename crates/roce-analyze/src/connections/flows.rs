@@ -12,7 +12,7 @@ use super::table::At;
 use super::tracker::Tracker;
 
 /// After so many packets a flow is only kept on where others go the other way.
-const FEW: usize = 32;
+const FEW: usize = 96;
 
 impl Tracker {
     /// A packet of a connection, and its place where that is known.
@@ -64,10 +64,15 @@ impl Tracker {
         let tells = self.table.get(at.slot()).is_some_and(|conn| conn.tells_partner(seen));
         let at = if tells { self.try_to_pair(at, seen) } else { at };
         let trial = self.table.get_mut(at.slot()).map(|conn| conn.try_on(at.dir(), seen));
-        let at = if trial == Some(Trial::Failed) { self.part_for_good(at, key) } else { at };
+        let is_wrong = trial == Some(Trial::Failed) && !self.unpaired.is_one_each_way(&key.hosts());
+        let at = if is_wrong { self.part_for_good(at, key, seen) } else { at };
         let Some(conn) = self.table.get_mut(at.slot()) else { return Fit::Yes };
         let hosts = conn.dirs[0].key.map(|key| key.hosts());
         conn.keep(at.dir(), seen, repeat);
+        let has_run_out = conn.trial > 0 && conn.log.is_none();
+        if has_run_out {
+            conn.trial = 0;
+        }
         if conn.log.as_ref().is_some_and(|log| log.packets().len() == FEW)
             && hosts.is_some_and(|hosts| self.unpaired.is_alone(&hosts, at.slot()))
         {
@@ -77,7 +82,7 @@ impl Tracker {
         (conn.is_open, conn.is_single) = (conn.log.is_some(), !conn.is_paired());
         let fit = conn.observe_out_of_line(at.dir(), (seen, repeat), &mut self.budget);
         self.totals.count_connection_packet();
-        if let Some(hosts) = hosts.filter(|_| trial == Some(Trial::Passed)) {
+        if let Some(hosts) = hosts.filter(|_| has_run_out || trial == Some(Trial::Passed)) {
             self.unpaired.end_trial(&hosts, at.slot());
         }
         self.unfit(at, fit, seen);

@@ -174,8 +174,10 @@ impl Seeker<'_> {
         let Self { table, group, place, other, conn, me, seen, is_end } = *self;
         let has_rivals = me.search.has_rivals || look.is_near || look.fits.len() > 1;
         let mut decision = Decision { pair: None, sole: None, has_rivals, unproven: None };
-        let holds_all = is_end || conn.packets().is_power_of_two();
-        look.hold_to_evidence(table, (group, other), conn, holds_all);
+        if !group.is_one_each_way() {
+            let holds_all = is_end || conn.packets().is_power_of_two();
+            look.hold_to_evidence(table, (group, other), conn, holds_all);
+        }
         if let Some((index, by, confidence)) = look.found_by_port() {
             let trial = if by == LearnedFrom::Port { 0 } else { TRIAL };
             let pair = |slot| Pair { slot, by, confidence, trial };
@@ -223,7 +225,11 @@ impl Seeker<'_> {
         let are_whole = is_whole(me) && is_whole(slot);
         let agree = look.agree(sole);
         // What was taken for one connection can be parted only with all packets of both.
-        let is_proven = is_spread || wanted == 1 || are_whole || agree >= SURE_OF_RIVALS;
+        let is_proven = is_spread
+            || wanted == 1
+            || are_whole
+            || agree >= SURE_OF_RIVALS
+            || (self.group.is_one_each_way() && (is_enough || self.is_end));
         let is_last_word = self.is_end && (is_spread || agree >= SURE_AT_END);
         if !is_proven {
             decision.unproven = Some(slot);

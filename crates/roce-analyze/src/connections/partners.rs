@@ -21,6 +21,8 @@ const LAST_ROUNDS: usize = 16;
 /// And how many flows are looked at then in all.
 const LAST_LOOKS: usize = 1 << 17;
 
+/// With so few flows between two hosts a new one is the first other, or the second.
+const FEW_EVER: u32 = 4;
 /// How often a pair on trial is held to all that is kept of it, in answers that fit; with each of the
 /// first of them.
 const WEIGHED_EVERY: u8 = 8;
@@ -100,6 +102,7 @@ impl Tracker {
         };
         let hosts = self.table.get(first).and_then(|conn| conn.dirs[0].key).map(|k| k.hosts());
         let Some(hosts) = hosts else { return at };
+        self.unpaired.begin_trial(&hosts);
         self.unpaired.remove(&hosts, first);
         self.unpaired.remove(&hosts, second);
         let Some(mut taken) = self.table.remove(second) else { return at };
@@ -120,9 +123,9 @@ impl Tracker {
         if let Some((there, back)) = logs.filter(|_| pair.trial > 0) {
             conn.log = Some(Log::merged(there, &back));
             conn.trial = pair.trial;
-            if pair.trial > TRIAL {
-                self.unpaired.add_trial(&hosts, first);
-            }
+            self.unpaired.add_trial(&hosts, first);
+        } else {
+            self.unpaired.end_trial(&hosts, first);
         }
         self.table.enter(first, 1);
         key.filter(|_| second == at.slot())
@@ -140,10 +143,16 @@ impl Tracker {
         }
         let table = &self.table;
         self.unpaired.keep_trials(&hosts, |slot| {
-            table.get(slot).is_some_and(|conn| conn.may_have_rivals_between(&hosts))
+            table.get(slot).is_some_and(|conn| conn.is_on_trial_between(&hosts))
         });
-        let is_rival =
-            |slot: &&usize| table.get(**slot).is_some_and(|pair| pair.has_rival(&key, seen));
+        // As long as there was one flow each way nothing spoke against their being a pair.
+        let is_first_other = conn.packets() == 0 && self.unpaired.ever(&hosts) <= FEW_EVER;
+        let is_rival = |slot: &&usize| {
+            table.get(**slot).is_some_and(|pair| {
+                let is_contested = pair.trial > TRIAL && pair.has_rival(&key, seen);
+                is_contested || (is_first_other && pair.is_contradicted())
+            })
+        };
         let parted: Vec<usize> =
             self.unpaired.trials(&hosts).iter().filter(is_rival).copied().collect();
         for slot in &parted {
@@ -154,12 +163,15 @@ impl Tracker {
 
     /// The flow of `key` and the one that it was paired with are none of one connection; returns
     /// where it is then.
-    pub(super) fn part_for_good(&mut self, at: At, key: &FlowKey) -> At {
+    pub(super) fn part_for_good(&mut self, at: At, key: &FlowKey, seen: &Seen) -> At {
         let partner = self.table.get(at.slot()).and_then(|conn| {
             conn.dirs.get(1usize.saturating_sub(at.dir())).and_then(|direction| direction.key)
         });
         self.part(at.slot());
         let Some(now) = self.table.find(key) else { return at };
+        if self.table.get(now.slot()).is_some_and(|conn| conn.packets() == 0) {
+            self.add_unpaired(now.slot(), seen);
+        }
         if let Some(partner) = partner.and_then(|partner| self.table.find(&partner)) {
             self.unpaired.rule_out_pair(&key.hosts(), now.slot(), partner.slot());
         }
@@ -175,6 +187,9 @@ impl Tracker {
         for (dir, key) in conn.dirs.iter().map(|direction| direction.key).enumerate() {
             let id = if dir == 0 { Some(conn.id) } else { None };
             self.add_parted(id, (key, conn.service), log.of_direction(dir));
+        }
+        if let Some(key) = conn.dirs[0].key {
+            self.unpaired.end_trial(&key.hosts(), slot);
         }
     }
 
@@ -281,9 +296,14 @@ fn put_together(conn: &mut Conn, taken: Conn, pair: Pair) {
 }
 
 impl Conn {
-    fn may_have_rivals_between(&self, hosts: &HostPair) -> bool {
+    fn is_on_trial_between(&self, hosts: &HostPair) -> bool {
         let is_between = self.dirs[0].key.is_some_and(|key| key.hosts() == *hosts);
-        is_between && self.log.is_some() && self.is_paired() && self.trial > TRIAL
+        is_between && self.log.is_some() && self.is_paired() && self.trial > 0
+    }
+
+    /// Whether all that is kept speaks against the pair.
+    fn is_contradicted(&self) -> bool {
+        self.log.as_deref().is_some_and(|log| Evidence::of_pair(log, None).is_against())
     }
 
     /// An answer of a pair that is on trial: it counts if it fits.
@@ -300,7 +320,7 @@ impl Conn {
         let trial = self.trial.saturating_sub(u8::from(fits));
         let is_early = trial > TRIAL.saturating_sub(WEIGHED_EVERY);
         let is_time = !fits || is_early || trial.is_multiple_of(WEIGHED_EVERY);
-        if is_time && Evidence::of_pair(log, (dir, seen)).is_against() {
+        if is_time && Evidence::of_pair(log, Some((dir, seen))).is_against() {
             return Trial::Failed;
         }
         self.trial = trial;

@@ -55,8 +55,10 @@ pub(super) struct Place {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Group {
     pub sides: [Side; 2],
-    /// Pairs between these hosts that are not sure yet.
+    /// The newest pairs between these hosts that are not sure yet.
     trials: Vec<usize>,
+    /// How many there are in all.
+    on_trial: u32,
     /// Flows that came when there was one the other way with their UDP source port.
     matched: u32,
 }
@@ -76,10 +78,15 @@ pub(super) struct Side {
 }
 
 impl Group {
+    /// How many flows there ever were.
+    fn ever(&self) -> u32 {
+        self.sides.iter().fold(0, |sum, side| sum.saturating_add(side.ever))
+    }
+
     /// Whether the two flows of a connection have the same UDP source port, as far as ports tell: the
     /// second of nearly every two finds its own on the other side.
     pub(super) fn has_ports_of_pairs(&self) -> bool {
-        let ever = self.sides.iter().fold(0u32, |sum, side| sum.saturating_add(side.ever));
+        let ever = self.ever();
         ever > MANY_EVER && self.matched.saturating_mul(20) > ever.saturating_mul(9)
     }
 
@@ -88,6 +95,12 @@ impl Group {
         let (count, index) = *self.sides.get(side)?.ports.get(&port)?;
         let is_there = || member(self, Place { side, index }).is_some_and(|m| m.port == Some(port));
         Some(index).filter(|_| count == 1 && is_there())
+    }
+
+    /// Whether there never was more than one flow each way: whatever speaks against them speaks
+    /// against the capture.
+    pub(super) fn is_one_each_way(&self) -> bool {
+        self.sides.iter().all(|side| side.ever <= 1)
     }
 
     /// How many flows there ever were, on the side with more.
@@ -230,7 +243,7 @@ impl Unpaired {
 
     fn forget_idle(&mut self, hosts: &HostPair) {
         let is_idle = |side: &Side| side.members.len() == side.gone && !side.is_cut;
-        let is_idle = |group: &Group| group.trials.is_empty() && group.sides.iter().all(is_idle);
+        let is_idle = |group: &Group| group.on_trial == 0 && group.sides.iter().all(is_idle);
         if self.by_hosts.get(hosts).is_some_and(is_idle) {
             self.by_hosts.remove(hosts);
         }
@@ -239,10 +252,19 @@ impl Unpaired {
     /// The pair is sure, or none any more.
     pub(super) fn end_trial(&mut self, hosts: &HostPair, slot: usize) {
         self.keep_trials(hosts, |other| other != slot);
+        if let Some(group) = self.by_hosts.get_mut(hosts) {
+            group.on_trial = group.on_trial.saturating_sub(1);
+        }
         self.forget_idle(hosts);
     }
 
-    /// A pair is not sure yet.
+    /// A pair between these hosts is not sure yet: until it is, the group stays.
+    pub(super) fn begin_trial(&mut self, hosts: &HostPair) {
+        let group = self.by_hosts.entry(*hosts).or_default();
+        group.on_trial = group.on_trial.saturating_add(1);
+    }
+
+    /// The pair is not sure yet.
     pub(super) fn add_trial(&mut self, hosts: &HostPair, slot: usize) {
         let trials = &mut self.by_hosts.entry(*hosts).or_default().trials;
         if trials.len() >= MAX_TRIALS {
@@ -352,6 +374,16 @@ impl Unpaired {
         for other in others {
             search.rule_out(*other, &mut self.words);
         }
+    }
+
+    /// How many flows there ever were between hosts.
+    pub(super) fn ever(&self, hosts: &HostPair) -> u32 {
+        self.by_hosts.get(hosts).map_or(0, Group::ever)
+    }
+
+    /// Whether there never was more than one flow each way between hosts.
+    pub(super) fn is_one_each_way(&self, hosts: &HostPair) -> bool {
+        self.by_hosts.get(hosts).is_none_or(Group::is_one_each_way)
     }
 
     /// These flows are none of one connection.
