@@ -50,7 +50,10 @@ pub(super) fn answer(
     }
     // The IP identification alone does not prove that it is late: requests and answers may take theirs
     // elsewhere in an adapter than where they leave it. Where packets overtake each other, it does.
-    if this.was_sent_before(seen) == Some(true) && (is_old || this.has_late_packets()) {
+    let was_sent_before = this.was_sent_before(seen) == Some(true);
+    if was_sent_before && this.steps_back(seen) {
+        this.step_back(seen);
+    } else if was_sent_before && (is_old || this.has_late_packets()) {
         this.note_late(seen, 0);
         let is_ack = seen.answer.is_some_and(|answer| matches!(answer, AckKind::Ack(_)));
         if is_old && seen.kind == Kind::Ack && is_ack {
@@ -65,6 +68,9 @@ pub(super) fn answer(
     }
     let ahead = psn.distance_from(asked.next);
     if known && (ahead > WINDOW || psn.distance_from(asked.answered) < -WINDOW) {
+        if this.steps_back(seen) {
+            return Said::GoesOn;
+        }
         let trouble = this.trouble();
         trouble.ghosts = trouble.ghosts.saturating_add(1);
         trouble.proofs.note(Event::Ghost, seen.frame);
@@ -170,17 +176,12 @@ fn advance_with_trouble(asked: &mut Direction, seen: &Seen, end: Psn, counts_las
     let mut missing = 0u32;
     if asked.next.is_before(end) {
         missing = u32::try_from(counted.distance_from(asked.next)).unwrap_or(0);
+        let unseen = Hole::new(asked.next, missing, seen);
+        asked.trouble().answered_unseen.add(unseen);
         asked.next = end;
         asked.set(flag::MESSAGE_UNKNOWN, true);
     }
-    let Some(trouble) = &mut asked.trouble else {
-        if missing > 0 {
-            let trouble = asked.trouble();
-            trouble.not_captured = u64::from(missing);
-            trouble.proofs.note(Event::NotCaptured, seen.frame);
-        }
-        return;
-    };
+    let Some(trouble) = &mut asked.trouble else { return };
     missing = missing.saturating_add(trouble.request_holes.fill_before(counted));
     trouble.request_holes.fill(last, 1);
     trouble.skipped.fill_before(end);
@@ -238,8 +239,7 @@ pub(super) fn note_skipped(
     let is_sure = skipped.is_begun || (!skipped.is_repeat && is_behind);
     let trouble = this.trouble();
     let is_again = !asked.responded.is_before(end) && trouble.missed_responses.at(start).is_none();
-    let (frame, time) = (seen.frame, seen.time);
-    let hole = Hole { start, len, frame, time, asked_for: false, is_sure, is_again };
+    let hole = Hole { is_sure, is_again, ..Hole::new(start, len, seen) };
     if is_asked_again {
         if is_sure {
             trouble.lose_responses(&hole, start, len);

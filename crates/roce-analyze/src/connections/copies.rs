@@ -5,8 +5,10 @@
 //! beginning of the capture and of every flow, as long as copies come, and after something was
 //! sent again. Otherwise nothing is looked up, and a packet costs nothing here.
 
+use super::beginning::look_at_beginning;
 use super::direction::{Direction, flag};
 use super::key::{FlowKey, is_datagram};
+use super::pairs::{Before, Lag, Pairs};
 use super::requests::note_copy;
 use super::seen::{Kind, Seen};
 use super::trouble::Trouble;
@@ -26,72 +28,32 @@ const NEVER_AGAIN: u64 = 100_000_000;
 /// How many transmissions of a frame are remembered.
 const SENT: usize = 4;
 
-/// A frame that was captured before: its transmissions of which no copy was captured yet, the oldest
-/// first. There are none when it was not captured before.
+/// A frame that was captured before.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(super) struct Repeat([Option<Before>; SENT]);
-
-/// One time that a frame was captured.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Before {
-    /// Nanoseconds since; `None` when the capture does not say.
-    ns: Option<u64>,
-    frame: u64,
-}
-
-impl Before {
-    fn is_within(self, most: u64) -> bool {
-        self.ns.is_none_or(|ns| ns < most)
-    }
+pub(super) struct Repeat {
+    /// Its transmissions of which no copy was captured yet, the oldest first. There are none when it
+    /// was not captured before.
+    sent: [Option<Before>; SENT],
+    /// How late copies are in this capture, where all frames have one.
+    lag: Option<Lag>,
+    /// When the first frame was captured.
+    began: Option<u64>,
 }
 
 impl Repeat {
     /// Whether there is anything that the frame may be a copy of.
     pub(super) const fn is_any(self) -> bool {
-        let Self([oldest, ..]) = self;
+        let [oldest, ..] = self.sent;
         oldest.is_some()
     }
 
     fn list(self) -> impl Iterator<Item = (usize, Before)> {
-        let Self(list) = self;
-        list.into_iter().enumerate().filter_map(|(at, before)| Some((at, before?)))
+        self.sent.into_iter().enumerate().filter_map(|(at, before)| Some((at, before?)))
     }
 
     /// The transmission that this is a copy of, if it is of one that nobody repeats so soon.
     pub(super) fn soon(self) -> Option<usize> {
         self.list().find(|(_, before)| before.is_within(NEVER_AGAIN)).map(|(at, _)| at)
-    }
-}
-
-/// How far apart in time the copies of a direction are, in nanoseconds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Lag {
-    mean: u64,
-    /// The mean distance from that.
-    deviation: u64,
-}
-
-impl Lag {
-    const fn new(ns: u64) -> Self {
-        Self { mean: ns, deviation: ns / 16 }
-    }
-
-    /// Whether a copy may come so late: switches are not always equally fast.
-    fn fits(self, before: Before) -> bool {
-        let Self { mean, deviation } = self;
-        let most = deviation.saturating_mul(4).saturating_add(mean / 64).saturating_add(200);
-        before.ns.is_some_and(|ns| ns.abs_diff(mean) <= most)
-    }
-
-    /// Another copy was so late. The past counts for less and less, as in the estimate of round
-    /// trips of RFC 6298.
-    const fn with(self, ns: u64) -> Self {
-        let Self { mean, deviation } = self;
-        let distance = ns.abs_diff(mean) / 4;
-        Self {
-            mean: mean.saturating_sub(mean / 8).saturating_add(ns / 8),
-            deviation: deviation.saturating_sub(deviation / 4).saturating_add(distance),
-        }
     }
 }
 
@@ -109,8 +71,8 @@ const NO_TIME: u64 = u64::MAX;
 impl Entry {
     const NONE: Self = Self { fingerprint: 0, sent: [None; SENT] };
 
-    fn repeat(&self, seen: &Seen) -> Repeat {
-        Repeat(self.sent.map(|sent| {
+    fn sent(&self, seen: &Seen) -> [Option<Before>; SENT] {
+        self.sent.map(|sent| {
             let (frame, time) = sent?;
             let distance = low(seen.frame).wrapping_sub(frame);
             let now = seen.time.filter(|_| time != NO_TIME);
@@ -118,7 +80,7 @@ impl Entry {
                 ns: now.map(|now| now.saturating_sub(time)),
                 frame: seen.frame.saturating_sub(u64::from(distance)),
             })
-        }))
+        })
     }
 
     /// It was sent, once more.
@@ -160,6 +122,9 @@ pub(super) struct Copies {
     until: u64,
     /// Where the frame is that was compared last.
     newest: (usize, usize),
+    /// When the first frame was captured.
+    began: Option<u64>,
+    pairs: Pairs,
 }
 
 impl Copies {
@@ -171,6 +136,9 @@ impl Copies {
 
     /// Something new begins with this frame: from now on frames are compared for a while.
     pub(super) fn begin(&mut self, key: &FlowKey, seen: &Seen) -> Option<Repeat> {
+        if self.sets.is_empty() {
+            self.began = seen.time;
+        }
         self.watch(seen.frame, SHORT);
         self.compare(key, seen)
     }
@@ -196,8 +164,11 @@ impl Copies {
         let set = self.sets.get_mut(at)?;
         if let Some(way) = set.iter().position(|entry| entry.fingerprint == fingerprint) {
             self.newest = (at, way);
-            return set.get(way).map(|entry| entry.repeat(seen));
+            let sent = set.get(way)?.sent(seen);
+            self.pairs.note_again(seen, fingerprint, &sent);
+            return Some(Repeat { sent, lag: self.pairs.rule(), began: self.began });
         }
+        self.pairs.note_first(fingerprint);
         set.rotate_right(1);
         let [newest, ..] = set;
         *newest = Entry { fingerprint, ..Entry::NONE };
@@ -236,11 +207,12 @@ fn fingerprint(key: &FlowKey, seen: &Seen) -> (u32, u32) {
 #[cold]
 pub(super) fn take_copy(
     this: &mut Direction,
-    other: &Direction,
+    other: &mut Direction,
     seen: &Seen,
     repeat: Repeat,
 ) -> Option<usize> {
     let (at, before) = original(this, other, seen, repeat)?;
+    look_at_beginning(this, other, (repeat.began, repeat.lag), before);
     let executed = seen.kind.is_request() && seen.psn.is_before(this.arrived);
     note_copy(this, seen);
     let trouble = this.trouble();
@@ -277,7 +249,8 @@ fn original(
         return None;
     }
     let lags = [this, other].map(|dir| dir.trouble.as_ref().and_then(|trouble| trouble.lag));
-    let fits = |before: Before| lags.into_iter().flatten().any(|lag| lag.fits(before));
+    let lags = lags.into_iter().chain([repeat.lag]).flatten();
+    let fits = |before: Before| lags.clone().any(|lag| lag.fits(before));
     if let Some(original) = repeat.list().find(|(_, before)| fits(*before)) {
         return Some(original);
     }

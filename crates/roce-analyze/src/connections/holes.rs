@@ -2,6 +2,8 @@
 
 use roce_wire::Psn;
 
+use super::seen::Seen;
+
 /// How many ranges are kept; the oldest give way.
 const MAX: usize = 32;
 
@@ -21,9 +23,26 @@ pub(super) struct Hole {
     pub is_sure: bool,
     /// Of responses: whether they were seen before, and only what was sent again is missing.
     pub is_again: bool,
+    /// Of requests: whether they lie before the first one that was captured, so that they may have
+    /// come before the capture began.
+    pub is_early: bool,
 }
 
 impl Hole {
+    /// One that this packet makes visible.
+    pub(super) const fn new(start: Psn, len: u32, seen: &Seen) -> Self {
+        Self {
+            start,
+            len,
+            frame: seen.frame,
+            time: seen.time,
+            asked_for: false,
+            is_sure: true,
+            is_again: false,
+            is_early: false,
+        }
+    }
+
     pub(super) fn contains(&self, psn: Psn) -> bool {
         let distance = psn.distance_from(self.start);
         u32::try_from(distance).is_ok_and(|distance| distance < self.len)
@@ -41,14 +60,14 @@ pub(super) struct Holes {
 }
 
 impl Holes {
-    /// Adds one; returns the length of the one that had to give way.
+    /// Adds one; returns the one that had to give way, unless it tells nothing.
     pub(super) fn add(&mut self, hole: Hole) -> Option<Hole> {
         if hole.len == 0 {
             return None;
         }
         let oldest = (self.list.len() >= MAX).then(|| self.list.remove(0));
         self.list.push(hole);
-        oldest
+        oldest.filter(|hole| !hole.is_early)
     }
 
     /// The hole that `psn` lies in.
@@ -66,18 +85,27 @@ impl Holes {
         })
     }
 
+    /// The hole that `psn` lies in is one between packets of the capture, and not before the first.
+    pub(super) fn prove(&mut self, psn: Psn) {
+        if let Some(hole) = self.list.iter_mut().find(|hole| hole.contains(psn)) {
+            hole.is_early = false;
+        }
+    }
+
     /// The receiver misses `psn`.
     pub(super) fn ask_for(&mut self, psn: Psn) -> bool {
         match self.list.iter_mut().find(|hole| hole.contains(psn)) {
             Some(hole) => {
-                hole.asked_for = true;
+                // Before the first packet of the capture there is more that nobody knows.
+                hole.asked_for |= !hole.is_early;
                 true
             }
             None => false,
         }
     }
 
-    /// Takes `[psn, psn + len)` out of the holes; returns how many PSNs that were.
+    /// Takes `[psn, psn + len)` out of the holes; returns how many PSNs that were, without those
+    /// before the first packet of the capture.
     pub(super) fn fill(&mut self, psn: Psn, len: u32) -> u32 {
         let end = psn.add(len);
         let mut filled = 0u32;
@@ -89,7 +117,9 @@ impl Holes {
             if kept >= hole.len {
                 return true;
             }
-            filled = filled.saturating_add(hole.len.saturating_sub(kept));
+            if !hole.is_early {
+                filled = filled.saturating_add(hole.len.saturating_sub(kept));
+            }
             if after > 0 && before > 0 {
                 rest.push(Hole { start: end, len: after, ..*hole });
             }
@@ -111,7 +141,7 @@ impl Holes {
         filled
     }
 
-    /// Takes out everything before `end`; returns how many PSNs that were.
+    /// Takes out everything before `end`; returns how many PSNs that were, as [`Self::fill`] does.
     pub(super) fn fill_before(&mut self, end: Psn) -> u32 {
         let Some(oldest) = self.list.iter().map(|hole| hole.start).min_by(|a, b| {
             // Serial order holds among the holes of one window.
@@ -157,6 +187,7 @@ mod tests {
             asked_for: false,
             is_sure: true,
             is_again: false,
+            is_early: false,
         }
     }
 

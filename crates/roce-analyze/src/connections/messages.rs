@@ -34,6 +34,19 @@ pub(super) fn follow_message(this: &mut Direction, seen: &Seen, contiguous: bool
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "once for every packet")]
 pub(super) fn account(this: &mut Direction, seen: &Seen, span: u32, is_repeated: bool) {
+    let bytes = account_answered(this, seen);
+    if matches!(seen.service, Service::Rc | Service::Xrc)
+        && let Some(time) = seen.time
+        && !this.has(flag::UNANSWERED)
+    {
+        open_message(this, seen, span, (time, bytes, is_repeated));
+    }
+}
+
+/// The same of what no answer is to come to; says of how many bytes it is.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "once for every packet")]
+pub(super) fn account_answered(this: &mut Direction, seen: &Seen) -> u32 {
     this.goodput = this.goodput.saturating_add(u64::from(seen.payload));
     let (slot, bytes) = match seen.kind {
         Kind::Send => (0, seen.payload),
@@ -50,12 +63,7 @@ pub(super) fn account(this: &mut Direction, seen: &Seen, span: u32, is_repeated:
     {
         *count = count.saturating_add(1);
     }
-    if matches!(seen.service, Service::Rc | Service::Xrc)
-        && let Some(time) = seen.time
-        && !this.has(flag::UNANSWERED)
-    {
-        open_message(this, seen, span, (time, bytes, is_repeated));
-    }
+    bytes
 }
 
 #[inline(always)]

@@ -4,7 +4,6 @@ use roce_wire::{NakCode, Psn};
 
 use super::answers::{advance, note_skipped};
 use super::direction::{Direction, flag};
-use super::holes::Hole;
 use super::proof::Event;
 use super::seen::Seen;
 use super::trouble::{Head, MAX_NAKS, OpenNak};
@@ -58,7 +57,9 @@ pub(super) fn nak(
         return Some(code);
     }
     if known {
-        asked.begin_earlier(seen, true);
+        if asked.is_before_start(seen.psn) && !asked.begin_earlier(seen) {
+            return None;
+        }
         let waited_for = waits_for(asked, seen.psn);
         let was_late = asked.trouble().late_psns.contains(&seen.psn);
         let arrived = asked.arrived;
@@ -72,21 +73,6 @@ pub(super) fn nak(
         asked.trouble().ask_again(seen.psn);
     }
     None
-}
-
-impl Direction {
-    /// The connection began with something before the first request seen: the responder asks for
-    /// it, so that it was lost before the capture point, or it comes late.
-    pub(super) fn begin_earlier(&mut self, seen: &Seen, asked_for: bool) {
-        let len = u32::try_from(self.start.distance_from(seen.psn)).unwrap_or(0);
-        if len == 0 || self.answered != self.start {
-            return;
-        }
-        let (start, frame, time) = (seen.psn, seen.frame, seen.time);
-        let hole = Hole { start, len, frame, time, asked_for, is_sure: true, is_again: false };
-        self.trouble().request_holes.add(hole);
-        (self.start, self.answered, self.arrived) = (start, start, start);
-    }
 }
 
 /// What the responder waits for by what was captured, as it asks for `psn`. What it asked for

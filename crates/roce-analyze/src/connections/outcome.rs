@@ -1,9 +1,10 @@
 //! How a connection ended, and what is told of it.
 
-use roce_wire::{Carrier, Service};
+use roce_wire::{Carrier, Psn, Service};
 
 use super::connection::Conn;
 use super::direction::{Direction, flag};
+use super::disorder::settle_order;
 use super::proof::Event;
 use super::report::{Connection, End, Outcome};
 use super::sum_up::{direction, settle_both};
@@ -34,6 +35,7 @@ pub(super) fn report(mut conn: Conn, end: CaptureEnd) -> Connection {
     conn.let_go();
     let outcome = outcome(&conn, end);
     conn.dirs.iter_mut().for_each(take_back_losses);
+    settle_order(&mut conn.dirs);
     let Conn { id, mut dirs, service, pmtu, pairing, fatal, cm, first_seen, .. } = conn;
     let is_mirrored = is_mirrored(&dirs);
     settle_both(&mut dirs, service == Service::Uc, is_mirrored);
@@ -56,7 +58,7 @@ pub(super) fn report(mut conn: Conn, end: CaptureEnd) -> Connection {
     let seen = |d: &&Direction| d.packets > 0;
     let first = both.into_iter().filter(seen).map(|d| (d.first_frame, d.first_time));
     let first = first.chain(first_seen).min_by_key(|(frame, _)| *frame);
-    let last_ns = both.into_iter().filter_map(|d| d.last_time).max();
+    let last_ns = both.into_iter().filter_map(Direction::latest_time).max();
     let last_cm = cm.as_ref().and_then(|cm| cm.frames.last().copied());
     let last_frame = both.into_iter().filter(seen).map(|d| d.last_frame).chain(last_cm).max();
     Connection {
@@ -87,7 +89,8 @@ pub(super) fn report(mut conn: Conn, end: CaptureEnd) -> Connection {
 
 fn start_psn(direction: &Direction) -> Option<u32> {
     let known = flag::STARTED | flag::START_KNOWN;
-    (direction.flags & known != 0).then(|| direction.start.get())
+    let first = direction.trouble.as_ref().and_then(|trouble| trouble.first_start);
+    first.or((direction.flags & known != 0).then_some(direction.start)).map(Psn::get)
 }
 
 /// Two copies of nearly every frame are no fault of the network.
@@ -142,7 +145,7 @@ fn given_up(this: &Direction, conn: &Conn, end: CaptureEnd) -> Option<Outcome> {
         // Its answers start the count anew, and are not what the requester waits for.
         return Some(Outcome::Stalled);
     }
-    let silence = end.time?.saturating_sub(this.last_time?);
+    let silence = end.time?.saturating_sub(this.latest_time()?);
     // The waits between tries are alike: twice the longest silence so far is one too many.
     if silence > this.max_idle.saturating_mul(2).max(1) {
         return Some(Outcome::RetryExceeded);
@@ -170,7 +173,7 @@ fn take_back_losses(this: &mut Direction) {
 fn is_stalled(this: &Direction, end_of_capture: Option<u64>) -> bool {
     this.has(flag::ANSWER_DUE)
         && this
-            .last_time
+            .latest_time()
             .zip(end_of_capture)
             .is_some_and(|(last, end)| end.saturating_sub(last) > PATIENCE)
 }

@@ -14,6 +14,8 @@ pub enum Event {
     LostAfterCapture,
     /// The receiver acknowledged what was never captured: the acknowledgement.
     NotCaptured,
+    /// A request stands behind its answer: the answer.
+    AheadOfRequest,
     /// A request or its response was lost: the packet that shows it.
     LostEither,
     /// PSNs before this packet were passed over, and nothing tells what became of them.
@@ -89,6 +91,28 @@ impl Event {
         matches!(self, Self::LostBeforeCapture | Self::LostAfterCapture | Self::LostOrLate)
     }
 
+    /// Whether it is told by what came before the frame, and not by the frame itself.
+    pub(super) const fn is_of_order(self) -> bool {
+        matches!(
+            self,
+            Self::LostBeforeCapture
+                | Self::LostAfterCapture
+                | Self::NotCaptured
+                | Self::AheadOfRequest
+                | Self::LostEither
+                | Self::PassedOver
+                | Self::RetransmittedOnNak
+                | Self::RetransmittedOnGap
+                | Self::RetransmittedOnRnr
+                | Self::RetransmittedOnTimeout
+                | Self::OutOfOrder
+                | Self::ReorderedAfterCapture
+                | Self::LostOrLate
+                | Self::DuplicateAck
+                | Self::OpcodeSequence
+        )
+    }
+
     /// In words, what the packet itself does not say; `None` where it does.
     #[must_use]
     pub const fn text(self) -> Option<&'static str> {
@@ -96,6 +120,7 @@ impl Event {
             Self::LostBeforeCapture => "proves a loss before the capture point",
             Self::LostAfterCapture => "proves a loss behind the capture point",
             Self::NotCaptured => "acknowledges what was not captured",
+            Self::AheadOfRequest => "stands before what it answers",
             Self::LostEither => "a request or its response was lost",
             Self::PassedOver => "something before it is missing",
             Self::ThrownAway => "its PSN was missing: no receiver takes it",
@@ -210,11 +235,25 @@ impl Proofs {
         }
     }
 
+    /// Keeps only what is wanted.
+    pub(super) fn keep(&mut self, is_wanted: impl Fn(Event) -> bool) {
+        self.list.retain(|proof| is_wanted(proof.event));
+    }
+
     /// Takes the last few of a kind for another.
     pub(super) fn turn_last(&mut self, old: Event, new: Event, count: u64) {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         let last = self.list.iter_mut().rev().filter(|proof| proof.event == old);
         last.take(count).for_each(|proof| proof.event = new);
+    }
+
+    /// Takes back the first few of a kind.
+    pub(super) fn drop_first(&mut self, event: Event, mut count: u64) {
+        self.list.retain(|proof| {
+            let is_it = proof.event == event && count > 0;
+            count = count.saturating_sub(u64::from(is_it));
+            !is_it
+        });
     }
 
     /// Takes back the last few of a kind.

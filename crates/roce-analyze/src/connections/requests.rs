@@ -7,8 +7,10 @@
 
 use roce_wire::Service;
 
+use super::beginning::{self, early, early_and_answered, is_beginning};
 use super::copies::is_untroubled;
 use super::direction::{Direction, flag};
+use super::disorder::is_behind_answer;
 use super::hindsight::{Verdict, look_back};
 use super::holes::Hole;
 use super::lives::{is_held_near, while_held, wild};
@@ -23,7 +25,7 @@ use super::waiting::Pending;
 /// A PSN farther away than this has nothing to do with the stream, in PSNs.
 pub(super) const WINDOW: i32 = 1 << 16;
 /// How long a packet may be late when nothing tells it from a retransmission, in nanoseconds.
-const LATE: u64 = 10_000_000;
+pub(super) const LATE: u64 = 10_000_000;
 /// How far apart the two copies of one frame may be when only time tells, in nanoseconds.
 const COPY: u64 = 500_000;
 
@@ -67,6 +69,10 @@ pub(super) fn request(
     }
     let ahead = seen.psn.distance_from(this.next);
     if ahead > WINDOW || (ahead < -WINDOW && seen.psn.distance_from(this.answered) < -WINDOW) {
+        if this.steps_back(seen) {
+            old_request(this, back, seen, span);
+            return Fit::Yes;
+        }
         return wild(this, back, pmtu, (seen, span));
     }
     if are_held && let Some(fit) = while_held(this, back, pmtu, (seen, span)) {
@@ -147,10 +153,12 @@ fn new_request(this: &mut Direction, seen: &Seen, span: u32, gap: u32) {
 
 #[cold]
 fn note_gap(this: &mut Direction, seen: &Seen, gap: u32) {
-    let (start, frame, time) = (this.next, seen.frame, seen.time);
+    if this.steps_back(seen) {
+        this.begin_behind(seen);
+        return start(this, seen);
+    }
+    let hole = Hole::new(this.next, gap, seen);
     let trouble = this.trouble();
-    let hole =
-        Hole { start, len: gap, frame, time, asked_for: false, is_sure: true, is_again: false };
     if let Some(lost) = trouble.request_holes.add(hole) {
         trouble.lost_somewhere = trouble.lost_somewhere.saturating_add(u64::from(lost.len));
         trouble.proofs.note(Event::PassedOver, lost.frame);
@@ -183,8 +191,17 @@ fn expect_answer(this: &mut Direction, seen: &Seen, span: u32, arrives: bool, is
 /// A request with a PSN that was passed over or seen before.
 #[cold]
 fn old_request(this: &mut Direction, back: &mut Direction, seen: &Seen, span: u32) {
-    if is_late_beginning(this, seen) {
-        this.begin_earlier(seen, false);
+    if this.steps_back(seen) {
+        this.begin_behind(seen);
+        start(this, seen);
+        return new_request(this, seen, span, 0);
+    }
+    if is_behind_answer(this, seen, span) {
+        return;
+    }
+    if this.is_before_start(seen.psn) && !this.begin_earlier(seen) {
+        early_and_answered(this, seen, span);
+        return;
     }
     if let Some(late) = goes_on_behind_late(this, seen) {
         was_not_late(this, back, &late);
@@ -193,6 +210,9 @@ fn old_request(this: &mut Direction, back: &mut Direction, seen: &Seen, span: u3
     let is_first = hole.is_some();
     let mut is_resent = false;
     match hole {
+        Some(hole) if hole.is_early && !is_beginning(this, seen, &hole) => {
+            early(this, back, seen, span);
+        }
         Some(hole) if is_late(this, seen, &hole) => {
             let depth = this.next.distance_from(seen.psn).unsigned_abs();
             let before = this.trouble().max_reorder_depth;
@@ -275,17 +295,6 @@ fn overtaken(this: &mut Direction, seen: &Seen, span: u32) {
     }
 }
 
-/// Whether the packet should have come before the first one that was captured.
-fn is_late_beginning(this: &Direction, seen: &Seen) -> bool {
-    seen.psn.is_before(this.start)
-        && this.answered == this.start
-        && !this.has(flag::NAKED | flag::START_KNOWN)
-        && match (this.first_time, seen.time) {
-            (Some(then), Some(now)) => now.saturating_sub(then) < LATE,
-            _ => true,
-        }
-}
-
 /// What is sent again after a timeout may have been executed before.
 fn note_doubtful(this: &mut Direction, seen: &Seen) {
     let trouble = this.trouble();
@@ -360,13 +369,17 @@ pub(super) fn note_copy(this: &mut Direction, seen: &Seen) {
 }
 
 /// The packet was sent before: why again, and what does that prove?
-fn retransmission(
+pub(super) fn retransmission(
     this: &mut Direction,
     back: &mut Direction,
     seen: &Seen,
     span: u32,
     was_lost: bool,
 ) {
+    let is_unknown = this.has(flag::IN_ROUND) && this.round == seen.psn;
+    if is_unknown && this.trouble().head.is_none() {
+        beginning::was_not_late(this);
+    }
     let trouble = this.trouble();
     trouble.retransmitted = trouble.retransmitted.saturating_add(1);
     // Whoever jumps to what a NAK asks for does so because of that NAK.

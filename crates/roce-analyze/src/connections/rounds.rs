@@ -202,9 +202,7 @@ impl Direction {
 
     fn pass_over_to(&mut self, start: Psn, end: Psn, seen: &Seen) {
         let len = u32::try_from(end.distance_from(start)).unwrap_or(0);
-        let (frame, time) = (seen.frame, seen.time);
-        let hole =
-            Hole { start, len, frame, time, asked_for: false, is_sure: true, is_again: true };
+        let hole = Hole { is_again: true, ..Hole::new(start, len, seen) };
         self.trouble().skipped.add(hole);
     }
 
@@ -213,7 +211,8 @@ impl Direction {
         self.set(flag::IN_ROUND, false);
         let (round, next) = (self.round, self.next);
         let trouble = self.trouble();
-        let packets = trouble.head.map_or(0, |head| head.packets);
+        // Where it began before the capture did, nothing is known of it.
+        let Some(Head { packets, .. }) = trouble.head else { return };
         // Adapters that send only what is missing send a packet at a time.
         if round != next && packets < 2 {
             if self.was_no_round() {

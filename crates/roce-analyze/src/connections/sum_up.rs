@@ -107,8 +107,9 @@ fn add_trouble(report: &mut DirectionReport, trouble: Trouble, is_mirrored: bool
     report.duplicate_requests = trouble.duplicate_requests.saturating_add(copies);
     report.duplicate_packets = trouble.duplicate_frames;
     report.out_of_order_packets = trouble.out_of_order;
-    report.max_reorder_depth = u64::from(trouble.max_reorder_depth);
+    report.max_reorder_depth = trouble.max_reorder_depth;
     report.reordered_after_capture = trouble.reordered_after;
+    report.requests_behind_answers = u32::try_from(trouble.behind_answers).unwrap_or(u32::MAX);
     let [before_capture, after_capture] = trouble.lost_or_late;
     report.lost_or_late = Some(LostOrLate { before_capture, after_capture })
         .filter(|doubt| *doubt != LostOrLate::default())
@@ -186,7 +187,7 @@ fn settle(trouble: &mut Trouble, is_uc: bool, requests_lost: bool) {
         trouble.proofs.turn_last(old, new, trouble.lost_either);
     }
     let mut proofs = Vec::new();
-    for hole in trouble.request_holes.drain() {
+    for hole in trouble.request_holes.drain().filter(|hole| !hole.is_early) {
         let len = u64::from(hole.len);
         if hole.asked_for && !is_uc {
             trouble.lost_before = trouble.lost_before.saturating_add(len);

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 
 use roce_wire::Psn;
 
-use super::copies::Lag;
 use super::hindsight::{AskedLoss, Lost};
 use super::holes::{Hole, Holes};
 use super::lives::Held;
+use super::pairs::Lag;
 use super::proof::{Event, Proofs};
 use super::report::OtherKeys;
 use super::seen::Seen;
@@ -120,6 +120,10 @@ pub(super) struct Trouble {
     pub newest_duplicates: VecDeque<Psn>,
     pub duplicate_frame_requests: u64,
     pub duplicate_frames: u64,
+    /// Whether the first copy was that of the first frame.
+    pub first_is_copied: bool,
+    /// Whether it was asked if the capture began with copies.
+    pub is_beginning_known: bool,
     /// How far apart the copies are.
     pub lag: Option<Lag>,
     pub out_of_order: u64,
@@ -131,6 +135,12 @@ pub(super) struct Trouble {
     /// How often hindsight would have told late from lost, before and behind the capture point,
     /// when nothing else spoke of packets that overtake each other.
     pub hints: [u64; 2],
+    /// The first PSN, where requests were followed anew since.
+    pub first_start: Option<Psn>,
+    /// Whether requests came from before the first one that was captured.
+    pub is_early: bool,
+    /// How many of them may have been late.
+    pub perhaps_late: u32,
     /// Whether the last retransmission turned out to be none.
     pub was_no_round: bool,
     /// The newest requests that came late and were not asked for since.
@@ -152,6 +162,12 @@ pub(super) struct Trouble {
     /// What was passed over in retransmissions.
     pub skipped: Holes,
     pub not_captured: u64,
+    /// Requests that were answered, as far as they were not captured before.
+    pub answered_unseen: Holes,
+    /// Requests that were captured behind the answers to them.
+    pub behind_answers: u64,
+    /// The latest time of a packet, where the capture steps back in time behind it.
+    pub latest_time: Option<u64>,
     /// Missing, and it is not known where they went.
     pub lost_somewhere: u64,
     /// Lost or only late, before the capture point and behind it.

@@ -80,7 +80,7 @@ fn late(way: &str, direction: &DirectionReport, found: &mut Collector) {
         finding.sum("before_capture", direction.out_of_order_packets);
         finding.sum("after_capture", direction.reordered_after_capture);
         if direction.max_reorder_depth > 0 {
-            finding.most("depth_psns", direction.max_reorder_depth);
+            finding.most("depth_psns", u64::from(direction.max_reorder_depth));
         }
     }
 }

@@ -169,7 +169,7 @@ pub struct DirectionReport {
     /// Packets that came behind later ones.
     pub out_of_order_packets: u64,
     /// By how many PSNs at most.
-    pub max_reorder_depth: u64,
+    pub max_reorder_depth: u32,
     /// Packets that overtook one another between the capture point and the receiver.
     pub reordered_after_capture: u64,
     /// Packets that were lost or late; `None` where the capture tells one from the other.
@@ -219,6 +219,8 @@ pub struct DirectionReport {
     pub icrc_bad: u64,
     /// Packets that have nothing to do with the connection as it is.
     pub ghost_packets: u64,
+    /// Requests that stand behind the answers to them: then the capture is not in order.
+    pub requests_behind_answers: u32,
     /// Opcodes that cannot follow one another.
     pub opcode_sequence_errors: u32,
     /// Payloads and DMA lengths that cannot be.
