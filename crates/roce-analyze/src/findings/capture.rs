@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use roce_wire::{Addr, IcrcFault, Reject};
 
-use super::collect::{Collector, way};
+use super::collect::{Collector, way, ways};
 use super::policy::CaptureFacts;
 use super::rewritten;
-use crate::connections::{Connection, Oddity, Report, Strange};
+use crate::connections::{Connection, Event, Oddity, Report, Strange};
 
 /// Frames of one capture may be out of order by so much, in nanoseconds: a kernel hands over what
 /// several processors have received in blocks.
@@ -58,6 +58,20 @@ pub(super) fn judge(report: &Report, facts: &CaptureFacts, found: &mut Collector
     {
         finding.sum("frames", totals.frames);
     }
+    disorder(report, found);
+    if let Some(dropped) = facts.dropped.filter(|dropped| *dropped > 0) {
+        found.add("capture-drops", "capture", dropped, []);
+    }
+    if let Some(damage) = &facts.damaged
+        && let Some(finding) = found.add("capture-damaged", "capture", 1, [])
+    {
+        finding.say("damage", damage.clone());
+    }
+}
+
+/// Frames behind later ones by their times, and requests behind the answers to them.
+fn disorder(report: &Report, found: &mut Collector) {
+    let totals = &report.totals;
     let disorder = totals.disorder;
     if disorder.most_ns > JITTER
         && let Some(finding) =
@@ -66,13 +80,18 @@ pub(super) fn judge(report: &Report, facts: &CaptureFacts, found: &mut Collector
         finding.sum("frames", totals.frames);
         finding.sum("late_by_at_most_ns", disorder.most_ns);
     }
-    if let Some(dropped) = facts.dropped.filter(|dropped| *dropped > 0) {
-        found.add("capture-drops", "capture", dropped, []);
-    }
-    if let Some(damage) = &facts.damaged
-        && let Some(finding) = found.add("capture-damaged", "capture", 1, [])
-    {
-        finding.say("damage", damage.clone());
+    for connection in &report.connections {
+        for (way, direction) in ways(connection) {
+            let behind = u64::from(direction.requests_behind_answers);
+            let frames = direction.frames(Event::AheadOfRequest);
+            if behind > 0
+                && let Some(finding) = found.add("capture-disorder", "capture", behind, frames)
+            {
+                finding.number("frames", totals.frames);
+                finding.sum("requests_behind_answers", behind);
+                finding.list("requests", way);
+            }
+        }
     }
 }
 

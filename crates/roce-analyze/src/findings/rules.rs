@@ -73,9 +73,9 @@ pub const RULES: &[Rule] = &[
         severity: Warning,
         title: "frames do not stand in the order of time",
         counts: Some(["frame", "frames"]),
-        when: "a frame stands more than 10 ms behind a later one",
-        meaning: "The clock was set meanwhile, or files are not in the order of time: what is told of loss, timeouts and durations is doubtful.",
-        advice: "Put the frames in order and look again: `reordercap IN OUT`; name files in the order of time.",
+        when: "a frame stands more than 10 ms behind a later one, or at least 3 requests, or half of them, behind their answers",
+        meaning: "The clock was set meanwhile, the clocks of two taps differ, or files are not in the order of time: what is told of loss, timeouts and durations is doubtful.",
+        advice: "Put the frames in order and look again: `reordercap IN OUT`; name files in the order of time; where taps are merged, set the clock of one right before: `editcap -t SECONDS IN OUT`.",
     },
     Rule {
         id: "capture-drops",
