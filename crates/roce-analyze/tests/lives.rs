@@ -97,6 +97,40 @@ fn the_responder_counts_messages_from_the_beginning_of_a_life() {
     }
 }
 
+/// A restarts and takes its first number again; B, which does not, has a new one each time.
+#[test]
+fn a_queue_pair_is_used_again_with_another_partner() {
+    for starts in [[1000, 0x70_0000, 0x20_0000], [0, 0, 0], [500, 510, 490]] {
+        let mut records = Vec::new();
+        for (life, start) in (0..).zip(starts) {
+            let pair = Pair { qpns: [0x11, 0x500 + life], ..PAIR };
+            for nth in 0..20 {
+                let time = u64::from(life) * 5 * SECOND + u64::from(nth) * 50_000;
+                records.push(pair.send(0, time, start + nth));
+                records.push(pair.ack(1, time + 10_000, start + nth, nth + 1));
+            }
+        }
+        let report = analyze(&records, Config::default());
+        assert_eq!(lives(&report), starts.map(|start| (20, 20, Some(start))), "{starts:?}");
+        assert_eq!((ghosts(&report), ids(&report)), (0, vec![]), "{starts:?}");
+        let qpns: Vec<_> = report.connections.iter().map(|c| (c.a.qpn, c.b.qpn)).collect();
+        assert_eq!(qpns, [0x500, 0x501, 0x502].map(|qpn| (Some(0x11), Some(qpn))));
+    }
+}
+
+/// More than a few are sent before the first is answered, from the same PSN as in the life before.
+#[test]
+fn a_window_of_requests_begins_a_life_with_the_same_psn() {
+    let mut records = life(0, 1000, 50);
+    let begins = 100 * SECOND;
+    records.extend((0..30).map(|nth| PAIR.send(0, begins + u64::from(nth) * 500, 1000 + nth)));
+    let acks = (0..30).map(|nth| (begins + 20_000 + u64::from(nth) * 500, nth));
+    records.extend(acks.map(|(time, nth)| PAIR.ack(1, time, 1000 + nth, nth + 1)));
+    let report = analyze(&records, Config::default());
+    assert_eq!(lives(&report), [(50, 50, Some(1000)), (30, 30, Some(1000))]);
+    assert_eq!((ghosts(&report), ids(&report)), (0, vec![]));
+}
+
 #[test]
 fn what_is_sent_again_after_a_pause_is_no_new_life() {
     // The last answer was lost behind the capture point; the first message was the last one, too.

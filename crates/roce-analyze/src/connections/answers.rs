@@ -12,6 +12,7 @@ use super::naks::{nak, rnr_nak};
 use super::pmtu::Pmtu;
 use super::proof::Event;
 use super::requests::{WINDOW, is_copy, note_copy};
+use super::reuse::may_be_astray;
 use super::seen::{Kind, Place, Seen};
 use super::spans::{learn_from_last_response, learn_from_response};
 use super::timing::Budget;
@@ -26,6 +27,8 @@ pub(super) enum Said {
     Ends(NakCode),
     /// Another one by the same numbers has begun.
     Anew,
+    /// It may be to the requests of another flow.
+    Astray,
 }
 
 /// An answer goes the way of `this`; the requests it answers went the way of `asked`.
@@ -44,6 +47,9 @@ pub(super) fn answer(
         return Said::Anew;
     }
     let is_old = psn.is_before(asked.answered);
+    if is_old && may_be_astray(asked, seen) {
+        return Said::Astray;
+    }
     if is_old && is_copy(this, asked, seen, false) {
         note_copy(this, seen);
         return Said::GoesOn;
@@ -70,6 +76,9 @@ pub(super) fn answer(
     if known && (ahead > WINDOW || psn.distance_from(asked.answered) < -WINDOW) {
         if this.steps_back(seen) {
             return Said::GoesOn;
+        }
+        if !seen.is_settled {
+            return Said::Astray;
         }
         let trouble = this.trouble();
         trouble.ghosts = trouble.ghosts.saturating_add(1);

@@ -179,6 +179,7 @@ impl Conn {
                     self.is_over = true;
                 }
                 Said::Anew => return Fit::Anew,
+                Said::Astray => return Fit::Astray,
             }
             if let Some((LearnedFrom::Port, _)) = self.pairing
                 && answered.is_before(other.answered)

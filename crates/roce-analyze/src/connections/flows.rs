@@ -65,7 +65,7 @@ impl Tracker {
         let at = if tells { self.try_to_pair(at, seen) } else { at };
         let trial = self.table.get_mut(at.slot()).map(|conn| conn.try_on(at.dir(), seen));
         let is_wrong = trial == Some(Trial::Failed) && !self.unpaired.is_one_each_way(&key.hosts());
-        let at = if is_wrong { self.part_for_good(at, key, seen) } else { at };
+        let at = if is_wrong { self.undo(at, key, seen) } else { at };
         let Some(conn) = self.table.get_mut(at.slot()) else { return Fit::Yes };
         let hosts = conn.dirs[0].key.map(|key| key.hosts());
         conn.keep(at.dir(), seen, repeat);
@@ -89,6 +89,13 @@ impl Tracker {
         fit
     }
 
+    /// An answer speaks against a pair: one of the two queue pairs is used again, or they never
+    /// were one connection. Returns where the flow is then.
+    #[cold]
+    fn undo(&mut self, at: At, key: &FlowKey, seen: &Seen) -> At {
+        self.change_partner(at, seen).unwrap_or_else(|| self.part_for_good(at, key, seen))
+    }
+
     /// A packet that is more than the next one of its connection.
     #[cold]
     fn unfit(&mut self, at: At, fit: Fit, seen: &Seen) {
@@ -96,6 +103,7 @@ impl Tracker {
             Fit::Yes | Fit::Copy(_) | Fit::Held => {}
             Fit::Again => self.copies.suspect(seen.frame),
             Fit::Anew => self.begin_anew(at, seen),
+            Fit::Astray => self.find_asked(at, seen),
         }
     }
 

@@ -19,10 +19,14 @@ use super::timing::Budget;
 /// network keeps packets for so long.
 const SILENCE: u64 = 1_000_000_000;
 /// How long nothing is sent before another PSN than the next one may be a beginning, in nanoseconds.
-const PAUSE: u64 = 100_000_000;
+pub(super) const PAUSE: u64 = 100_000_000;
 /// How many requests are held: without an answer so many in a row, and none of the stream between
 /// them, are a new life.
 const MAX_HELD: usize = 8;
+
+/// How many are held that may be of the stream just as well, until an answer tells: a window of
+/// messages.
+const MAX_HELD_NEAR: usize = 64;
 
 /// Requests that may be the first of a new life.
 #[derive(Clone, Debug)]
@@ -125,7 +129,7 @@ pub(super) fn while_held(
         this.let_go();
         return None;
     }
-    if held.next == seen.psn && held.requests.len() < MAX_HELD {
+    if held.next == seen.psn && held.requests.len() < MAX_HELD_NEAR {
         held.requests.push((*seen, span));
         held.next = seen.psn.add(span);
         return Some(Fit::Held);
@@ -190,15 +194,18 @@ impl Direction {
 impl Conn {
     /// What is held of both directions, in the order of the capture, with the direction of each.
     pub(super) fn take_held(&mut self) -> Vec<(usize, Seen)> {
-        let mut all = Vec::new();
-        for (dir, direction) in self.dirs.iter_mut().enumerate() {
-            let held = direction.trouble.as_mut().and_then(|trouble| trouble.held.take());
-            all.extend(
-                held.into_iter().flat_map(|held| held.requests).map(|(seen, _)| (dir, seen)),
-            );
-        }
+        let of = |dir, seen: Vec<Seen>| seen.into_iter().map(move |seen| (dir, seen));
+        let [there, back] = [0, 1].map(|dir| self.take_held_of(dir));
+        let mut all: Vec<_> = of(0, there).chain(of(1, back)).collect();
         all.sort_by_key(|(_, seen)| seen.frame);
         all
+    }
+
+    /// What is held of one direction.
+    pub(super) fn take_held_of(&mut self, dir: usize) -> Vec<Seen> {
+        let trouble = self.dirs.get_mut(dir).and_then(|direction| direction.trouble.as_mut());
+        let held = trouble.and_then(|trouble| trouble.held.take());
+        held.into_iter().flat_map(|held| held.requests).map(|(seen, _)| seen).collect()
     }
 
     /// One of the first packets of a new life. It is counted, whatever it is.
@@ -214,6 +221,7 @@ impl Conn {
         (seen, repeat): (&Seen, Option<Repeat>),
         budget: &mut Budget,
     ) {
+        let seen = &Seen { is_settled: true, ..*seen };
         if self.observe_out_of_line(dir, (seen, repeat), budget) == Fit::Anew
             && let Some(this) = self.dirs.get_mut(dir)
         {

@@ -67,6 +67,7 @@ mod rate;
 mod reaction;
 mod report;
 mod requests;
+mod reuse;
 mod rounds;
 mod seen;
 mod series;

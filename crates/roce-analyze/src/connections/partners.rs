@@ -237,7 +237,8 @@ impl Tracker {
         all.sort_by_key(|(_, packet)| packet.seen.frame);
         for (dir, packet) in all {
             let repeat = packet.repeat.as_deref().copied();
-            if conn.observe_out_of_line(dir, (&packet.seen, repeat), &mut budget) == Fit::Anew {
+            let seen = &Seen { is_settled: true, ..packet.seen };
+            if conn.observe_out_of_line(dir, (seen, repeat), &mut budget) == Fit::Anew {
                 return None;
             }
         }

@@ -39,6 +39,8 @@ pub(super) enum Fit {
     Held,
     /// It was sent before.
     Again,
+    /// It is an answer, which may be to the requests of another flow. It is not counted yet.
+    Astray,
     /// It is a copy of that transmission, and was not sent again.
     Copy(usize),
 }

@@ -24,6 +24,8 @@ const MOST_SHARED: u32 = 3;
 const SHARE: u32 = 16;
 /// So many flows show whether ports are those of pairs.
 const MANY_EVER: u32 = 256;
+/// How many flows are held to an answer that is out of place where it is.
+const MOST_ASKED: usize = 512;
 /// How often packets of a flow are kept anew.
 const MAX_LOGS: u8 = 8;
 /// How many candidates may be looked at for each frame of the capture, on average, and how many more
@@ -327,6 +329,16 @@ impl Unpaired {
     /// The group of a flow, and its place there.
     pub(super) fn group(&self, hosts: &HostPair, slot: usize) -> Option<(&Group, Place)> {
         Some((self.by_hosts.get(hosts)?, *self.places.get(&slot)?))
+    }
+
+    /// The flows that go the other way than `key` and are not paired, if there are few.
+    pub(super) fn other_way(&self, key: &FlowKey) -> Vec<usize> {
+        let hosts = key.hosts();
+        let side = usize::from(key.is_from_low());
+        let other = if hosts.is_one() { side } else { 1usize.saturating_sub(side) };
+        let side = self.by_hosts.get(&hosts).and_then(|group| group.sides.get(other));
+        let side = side.filter(|side| side.members.len() <= MOST_ASKED);
+        side.into_iter().flat_map(|side| &side.members).flatten().map(|m| m.slot).collect()
     }
 
     /// Whether no flow goes the other way between the hosts of this one.
