@@ -94,7 +94,7 @@ impl Conn {
     /// Whether the packet tells something of the other direction: an answer does, and the first.
     #[inline]
     pub(super) fn tells_partner(&self, seen: &Seen) -> bool {
-        if self.is_paired() || seen.icrc == IcrcState::Bad {
+        if self.is_paired() || (seen.icrc == IcrcState::Bad && !seen.is_known_fault) {
             return false;
         }
         let packets = self.packets();

@@ -4,7 +4,7 @@
 //! same PSNs. But a responder counts the messages that it has completed, and answers a READ with as
 //! many responses as it takes. Answers to the requests of another flow get that wrong before long.
 
-use roce_wire::{AckKind, Msn, Psn};
+use roce_wire::{AckKind, IcrcState, Msn, Psn};
 
 use super::log::{Log, Logged};
 use super::pmtu::longest_span;
@@ -26,7 +26,9 @@ pub(super) struct Evidence {
 impl Evidence {
     /// What two flows say that are not paired.
     pub(super) fn of_flows(there: &Log, back: &Log) -> Self {
-        let mut both = Streams::default();
+        // Of a flow whose ICRC is always wrong all packets tell, of others the right ones.
+        let are_faulty = [there, back].map(Log::is_faulty);
+        let mut both = Streams { are_faulty, ..Streams::default() };
         let (mut there, mut back) = (there.packets(), back.packets());
         loop {
             let (from, packet) = match (there.split_first(), back.split_first()) {
@@ -63,6 +65,7 @@ impl Evidence {
 /// The requests of both directions, and what the answers have said so far.
 #[derive(Default)]
 struct Streams {
+    are_faulty: [bool; 2],
     asked: [Requests; 2],
     evidence: Evidence,
 }
@@ -74,9 +77,10 @@ impl Streams {
     }
 
     fn take(&mut self, dir: usize, seen: &Seen) {
-        let Self { asked: [a, b], evidence } = self;
+        let Self { are_faulty: [there, back], asked: [a, b], evidence } = self;
         let (this, other) = if dir == 0 { (a, b) } else { (b, a) };
-        if seen.icrc == roce_wire::IcrcState::Bad && !seen.is_known_fault {
+        let is_faulty = if dir == 0 { *there } else { *back };
+        if seen.icrc == IcrcState::Bad && !seen.is_known_fault && !is_faulty {
             return;
         }
         if seen.kind.is_request() {

@@ -4,7 +4,7 @@
 //! late for its own: sent in a life that is over. So it is held until that is known, and counted
 //! then. What tells is whether the responder answers, and whether the stream goes on.
 
-use roce_wire::Psn;
+use roce_wire::{IcrcState, Psn};
 
 use super::connection::Conn;
 use super::copies::Repeat;
@@ -234,10 +234,15 @@ impl Conn {
 
     /// Puts a packet into the log, if there is one.
     pub(super) fn keep(&mut self, dir: usize, seen: &Seen, repeat: Option<Repeat>) {
+        let is_faulty = seen.icrc == IcrcState::Bad && self.is_faulty();
         if let Some(log) = &mut self.log
             && !log.push(dir, seen, repeat)
         {
-            self.log = None;
+            log.is_whole = false;
+            // Of what is faulty nothing else tells of the other direction.
+            if !is_faulty {
+                self.log = None;
+            }
         }
     }
 

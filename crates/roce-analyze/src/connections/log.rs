@@ -4,6 +4,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use roce_wire::IcrcState;
+
 use super::copies::Repeat;
 use super::seen::Seen;
 
@@ -63,6 +65,11 @@ impl Log {
         let repeat = repeat.filter(|repeat| repeat.is_any()).map(Box::new);
         self.packets.push(Logged { dir, seen: *seen, repeat });
         true
+    }
+
+    /// Whether all of them have a wrong ICRC.
+    pub(super) fn is_faulty(&self) -> bool {
+        self.packets.iter().all(|packet| packet.seen.icrc == IcrcState::Bad)
     }
 
     pub(super) fn packets(&self) -> &[Logged] {

@@ -42,6 +42,7 @@ mod direction;
 mod disorder;
 mod doubt;
 mod evidence;
+mod faulty;
 mod flows;
 mod follow;
 mod hindsight;

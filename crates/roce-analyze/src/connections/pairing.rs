@@ -59,8 +59,13 @@ pub(super) enum Found {
 impl Pair {
     /// Whether it was there before the connection in `slot`.
     pub(super) fn is_older(&self, table: &Table, slot: usize) -> bool {
-        let id = |slot| table.get(slot).map(|conn| conn.id);
-        id(self.slot) < id(slot)
+        let age = |slot| {
+            let conn = table.get(slot)?;
+            let is_empty = conn.packets() == 0;
+            // Packets of a flow that was doubtful come before its number.
+            Some((is_empty, conn.dirs[0].first_frame, conn.id))
+        };
+        age(self.slot) < age(slot)
     }
 }
 

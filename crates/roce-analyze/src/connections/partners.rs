@@ -44,7 +44,7 @@ impl Tracker {
         if key.src_qp().is_some() {
             return;
         }
-        let is_bad = seen.icrc == IcrcState::Bad;
+        let is_bad = seen.icrc == IcrcState::Bad && !seen.is_known_fault;
         let start = Some(seen.psn).filter(|_| seen.kind.is_request() && !is_bad);
         // Notifications come from another part of the adapter.
         let port = seen.src_port.filter(|_| seen.kind != Kind::Cnp);
@@ -93,7 +93,7 @@ impl Tracker {
     }
 
     /// The flow at `at` and another are one connection; returns where the flow is then.
-    fn join(&mut self, at: At, pair: Pair) -> At {
+    pub(super) fn join(&mut self, at: At, pair: Pair) -> At {
         // The one that was there first keeps its number.
         let (first, second) = if pair.is_older(&self.table, at.slot()) {
             (pair.slot, at.slot())
@@ -275,7 +275,8 @@ impl Tracker {
 
 /// The newest answer of a flow whose packets are all known.
 fn last_answer(conn: &Conn) -> Option<Seen> {
-    let is_answer = |seen: &&Seen| is_answer(seen) && seen.icrc != IcrcState::Bad;
+    let is_trusted = |seen: &Seen| seen.icrc != IcrcState::Bad || seen.is_known_fault;
+    let is_answer = |seen: &&Seen| is_answer(seen) && is_trusted(seen);
     let packets = conn.log.as_ref()?.packets().iter().rev();
     packets.map(|packet| &packet.seen).find(is_answer).copied()
 }
@@ -312,7 +313,7 @@ impl Conn {
         let Some(log) = self.log.as_deref().filter(|_| self.trial > 0 && is_answer(seen)) else {
             return Trial::GoesOn;
         };
-        if seen.icrc == IcrcState::Bad {
+        if seen.icrc == IcrcState::Bad && !seen.is_known_fault {
             return Trial::GoesOn;
         }
         let [a, b] = &self.dirs;

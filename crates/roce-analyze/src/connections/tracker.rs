@@ -324,6 +324,7 @@ impl Tracker {
     fn conclude(mut self, end: CaptureEnd) -> Report {
         self.totals.flow_control.end(self.totals.times);
         self.pair_at_end();
+        self.pair_faulty();
         let mut connections: Vec<Connection> = self.finished.into();
         // What takes room in a report is in boxes: they go where the connections were.
         connections.reserve_exact(self.table.len());

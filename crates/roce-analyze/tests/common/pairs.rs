@@ -81,8 +81,21 @@ impl Pair {
 
     /// An acknowledgement, of the messages up to the one that ends with this PSN.
     pub(crate) fn ack(self, from: usize, time_ns: u64, psn: u32, msn: u32) -> Record {
+        self.ack_with(from, time_ns, psn, msn, IcrcFill::Right)
+    }
+
+    /// The same with this ICRC.
+    pub(crate) fn ack_with(
+        self,
+        from: usize,
+        time_ns: u64,
+        psn: u32,
+        msn: u32,
+        icrc: IcrcFill,
+    ) -> Record {
         let aeth = Aeth::new(Syndrome(0x1f), Msn::new(msn));
-        self.packet(from, time_ns, &self.to(from, Opcode::RC_ACKNOWLEDGE, psn).aeth(aeth))
+        let packet = self.to(from, Opcode::RC_ACKNOWLEDGE, psn).aeth(aeth);
+        self.packet(from, time_ns, &packet.icrc(icrc))
     }
 }
 
