@@ -47,7 +47,7 @@ pub(super) fn answer(
         return Said::Anew;
     }
     let is_old = psn.is_before(asked.answered);
-    if is_old && may_be_astray(asked, seen) {
+    if is_old && may_be_astray(asked, this, seen) {
         return Said::Astray;
     }
     if is_old && is_copy(this, asked, seen, false) {
@@ -77,7 +77,7 @@ pub(super) fn answer(
         if this.steps_back(seen) {
             return Said::GoesOn;
         }
-        if !seen.is_settled {
+        if !this.has(flag::SETTLED) {
             return Said::Astray;
         }
         let trouble = this.trouble();

@@ -32,6 +32,8 @@ pub(super) mod flag {
     pub(in crate::connections) const ANSWER_DUE: u16 = 1 << 4;
     /// The open message is an RDMA WRITE.
     pub(in crate::connections) const MESSAGE_IS_WRITE: u16 = 1 << 5;
+    /// No other flow waits for the answer that comes now, or it is not looked for one.
+    pub(in crate::connections) const SETTLED: u16 = 1 << 6;
     /// The first PSN is known: the connection manager told it.
     pub(in crate::connections) const START_KNOWN: u16 = 1 << 7;
     /// A packet had a right ICRC, or one that could not be checked.

@@ -221,8 +221,7 @@ impl Conn {
         (seen, repeat): (&Seen, Option<Repeat>),
         budget: &mut Budget,
     ) {
-        let seen = &Seen { is_settled: true, ..*seen };
-        if self.observe_out_of_line(dir, (seen, repeat), budget) == Fit::Anew
+        if self.observe_settled(dir, (seen, repeat), budget) == Fit::Anew
             && let Some(this) = self.dirs.get_mut(dir)
         {
             let trouble = this.trouble();
@@ -230,6 +229,19 @@ impl Conn {
             trouble.proofs.note(Event::Ghost, seen.frame);
             this.count(seen);
         }
+    }
+
+    /// A packet that is not looked for elsewhere.
+    pub(super) fn observe_settled(
+        &mut self,
+        dir: usize,
+        (seen, repeat): (&Seen, Option<Repeat>),
+        budget: &mut Budget,
+    ) -> Fit {
+        self.dirs.iter_mut().for_each(|direction| direction.set(flag::SETTLED, true));
+        let fit = self.observe_out_of_line(dir, (seen, repeat), budget);
+        self.dirs.iter_mut().for_each(|direction| direction.set(flag::SETTLED, false));
+        fit
     }
 
     /// Puts a packet into the log, if there is one.

@@ -237,8 +237,7 @@ impl Tracker {
         all.sort_by_key(|(_, packet)| packet.seen.frame);
         for (dir, packet) in all {
             let repeat = packet.repeat.as_deref().copied();
-            let seen = &Seen { is_settled: true, ..packet.seen };
-            if conn.observe_out_of_line(dir, (seen, repeat), &mut budget) == Fit::Anew {
+            if conn.observe_settled(dir, (&packet.seen, repeat), &mut budget) == Fit::Anew {
                 return None;
             }
         }

@@ -15,8 +15,8 @@ use super::tracker::Tracker;
 /// Whether an answer to what was answered before may be to the requests of another flow: all of
 /// these are answered, and long ago.
 #[cold]
-pub(super) fn may_be_astray(asked: &Direction, seen: &Seen) -> bool {
-    !seen.is_settled
+pub(super) fn may_be_astray(asked: &Direction, this: &Direction, seen: &Seen) -> bool {
+    !this.has(flag::SETTLED)
         && asked.has(flag::STARTED)
         && asked.answered == asked.next
         && !asked.has(flag::NAKED | flag::IN_ROUND)
@@ -33,10 +33,9 @@ impl Tracker {
     /// is to, or here.
     #[cold]
     pub(super) fn find_asked(&mut self, at: At, seen: &Seen) {
-        let seen = Seen { is_settled: true, ..*seen };
-        let at = self.change_partner(at, &seen).unwrap_or(at);
+        let at = self.change_partner(at, seen).unwrap_or(at);
         if let Some(conn) = self.table.get_mut(at.slot()) {
-            conn.follow_whatever(at.dir(), (&seen, None), &mut self.budget);
+            conn.follow_whatever(at.dir(), (seen, None), &mut self.budget);
         }
     }
 

@@ -146,8 +146,6 @@ pub(super) struct Seen {
     pub is_compared: bool,
     /// Whether the sender's peers are known to make the same mistake, and so take the packet.
     pub is_accepted_fault: bool,
-    /// Whether it is an answer that no other flow waits for, or that is not looked at for that.
-    pub is_settled: bool,
 }
 
 impl Seen {
@@ -267,7 +265,6 @@ impl Seen {
         is_known_fault: false,
         is_compared: false,
         is_accepted_fault: false,
-        is_settled: false,
     };
 
     pub(super) const fn ecn(&self) -> Option<Ecn> {
