@@ -70,6 +70,7 @@ mod report;
 mod requests;
 mod reuse;
 mod rounds;
+mod search;
 mod seen;
 mod series;
 mod sighting;

@@ -9,10 +9,11 @@ use super::key::{FlowKey, HostPair};
 use super::log::Log;
 use super::pairing::{Found, Pair, TRIAL};
 use super::requests::Fit;
+use super::search::Search;
 use super::seen::{Kind, Seen};
 use super::table::At;
 use super::tracker::Tracker;
-use super::unpaired::{Member, Search, is_near};
+use super::unpaired::{Member, is_near};
 use super::verdict::{FIRST_FRAMES, SMALL_PSN, fits, is_answer};
 
 /// How often all flows are gone through at the end of the capture, as every pair that is found may
