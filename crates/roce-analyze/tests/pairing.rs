@@ -240,3 +240,35 @@ fn ten_thousand_flows_that_are_alike_are_no_pairs() {
     assert_eq!((score(&report, &pairs), report.connections.len()), ((0, 0), 10_000));
     assert!(!ids(&report).contains(&"one-way"));
 }
+
+/// The UDP source port that Linux makes of two queue pairs (`rdma_calc_flow_label` and
+/// `rdma_flow_label_to_udp_sport` of its `ib_verbs.h`).
+fn linux_port(a: u32, b: u32) -> u16 {
+    let mut product = u64::from(a) * u64::from(b);
+    product ^= product >> 20;
+    product ^= product >> 40;
+    let label = product as u32 & 0xf_ffff;
+    (label & 0x3fff ^ label >> 14) as u16 | 0xc000
+}
+
+/// Among hundreds of flows one has by accident the port that Linux would make.
+#[test]
+fn among_many_that_fit_a_port_proves_nothing() {
+    let qpns = |nth: u32| [0x1000 + nth, 0x2000 + nth];
+    let ports = |nth: u32| match (qpns(nth & !1), qpns(nth | 1)) {
+        // Of the first there are only a few that fit.
+        _ if nth < 150 => [0xc000 + nth as u16; 2],
+        ([a, _], [_, b]) => [linux_port(a, b); 2],
+    };
+    let pairs: Vec<Pair> =
+        (0..300).map(|nth| Pair { qpns: qpns(nth), ports: ports(nth) }).collect();
+    let mut records = Vec::new();
+    for (round, start) in (0..12).zip((0..).step_by(1_000_000)) {
+        for (pair, start) in pairs.iter().zip((start..).step_by(2_000)) {
+            records.push(pair.send(0, start, round));
+            records.push(pair.ack(1, start + 1_000, round, round + 1));
+        }
+    }
+    let (_, wrong) = score(&analyze(&in_order(records), Config::default()), &pairs);
+    assert_eq!(wrong, 0);
+}

@@ -17,6 +17,10 @@ pub(super) const MOST_PATIENCE: u8 = 8;
 /// How many flows that fit are held to all packets that are kept of them.
 const MOST_HELD: usize = 64;
 
+/// Of so many flows one has by accident the port that Linux would make, once in 256 times: of more a
+/// port proves nothing.
+const MOST_BY_PORT: usize = 64;
+
 /// What looking at all candidates gave.
 #[derive(Default)]
 pub(super) struct Look {
@@ -29,6 +33,8 @@ pub(super) struct Look {
     by_both: (Option<usize>, usize),
     /// Whether many have the source port of this flow.
     is_shared: bool,
+    /// How many there are.
+    candidates: usize,
     pub unknown: usize,
     /// How many answers agree with those that fit, where all that is kept was held to them.
     held: Vec<(usize, u32)>,
@@ -66,6 +72,7 @@ pub(super) fn look(
             }
             let Some(partner) = table.get(them.slot) else { continue };
             look.steps = look.steps.saturating_add(1);
+            look.candidates = look.candidates.saturating_add(1);
             let index = word.saturating_mul(64).saturating_add(bit);
             let theirs = (&partner.dirs[0], partner.service);
             let verdict = is_answer(seen).then(|| verdict(theirs, seen, near));
@@ -113,14 +120,14 @@ impl Look {
 
     /// The flow whose UDP source port says that it is the one, and how sure that is.
     pub(super) fn found_by_port(&self) -> Option<(usize, LearnedFrom, Percent)> {
-        if self.is_shared {
-            return None;
-        }
+        let are_few = |count: usize| count <= MOST_BY_PORT && !self.is_shared;
         match (self.by_both, self.by_port) {
-            ((Some(index), 1), _) if self.fits.contains(&index) => {
+            ((Some(index), 1), _) if are_few(self.fits.len()) && self.fits.contains(&index) => {
                 Some((index, LearnedFrom::Psn, 99))
             }
-            (_, (Some(index), 1)) if self.fits.is_empty() => Some((index, LearnedFrom::Port, 80)),
+            (_, (Some(index), 1)) if are_few(self.candidates) && self.fits.is_empty() => {
+                Some((index, LearnedFrom::Port, 80))
+            }
             _ => None,
         }
     }
