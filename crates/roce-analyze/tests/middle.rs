@@ -155,3 +155,41 @@ fn the_first_packet_of_a_connection_may_be_lost() {
     made.chat(5002..5010);
     assert_eq!(ids(&made.records), [("packet-loss-upstream", 1)]);
 }
+
+/// What is sent twice again comes nearly as late as copies do: how late these are is known of this
+/// direction, better than of the other one that has just begun to have some.
+#[test]
+fn copies_are_told_from_what_is_sent_again_nearly_as_late() {
+    let mut made = Made::default();
+    let send = |made: &mut Made, psn, time| {
+        made.now_ns = time;
+        let packet = ask(Opcode::RC_SEND_ONLY, psn, &[0x5a; 64]);
+        made.packet(v2(A, B).ip_id(0), if psn % 20 == 19 { packet.ack_req() } else { packet });
+    };
+    let answer = |made: &mut Made, psn, syndrome, time| {
+        made.now_ns = time;
+        made.packet(v2(B, A).ip_id(0), answer(psn, syndrome, psn - 4999));
+    };
+    for nth in 0..100 {
+        send(&mut made, 5000 + nth, u64::from(nth) * 400);
+    }
+    answer(&mut made, 5099, ACK, 45_000);
+    // It is missing on the way, and then once more.
+    for (time, is_missing) in [(80_000, true), (91_440, true), (102_880, false)] {
+        for nth in 0..20 {
+            send(&mut made, 5100 + nth, time + u64::from(nth) * 200);
+        }
+        if is_missing {
+            answer(&mut made, 5100, NAK, time + 10_000);
+        }
+    }
+    answer(&mut made, 5119, ACK, 115_000);
+    made.records.sort_by_key(|record| record.time_ns);
+    let frames = made.records.len() as u64;
+    let report = common::analyze(&mirrored(made.records, 30_000), Config::default());
+    let (sent, back) = (&report.connections[0].a_to_b, &report.connections[0].b_to_a);
+    assert_eq!(sent.duplicate_packets + back.duplicate_packets, frames);
+    assert_eq!((sent.retransmitted_packets, sent.retransmissions.nak_driven), (40, 2));
+    let loss = sent.loss.unwrap();
+    assert_eq!((loss.before_capture, loss.after_capture), (0, 2));
+}

@@ -145,13 +145,10 @@ pub(super) fn look_at_beginning(
     (began, lag): (Option<u64>, Option<Lag>),
     before: Before,
 ) {
-    let (counts, first) = (this.ip_id_counts(), this.first_frame);
+    let counts = this.ip_id_counts();
     let trouble = this.trouble();
     if trouble.is_beginning_known {
         return;
-    }
-    if trouble.duplicate_frames == 0 {
-        trouble.first_is_copied = before.frame == first;
     }
     if !counts && lag.is_none() {
         return;

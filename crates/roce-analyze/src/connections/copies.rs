@@ -211,6 +211,10 @@ pub(super) fn take_copy(
     seen: &Seen,
     repeat: Repeat,
 ) -> Option<usize> {
+    let first = this.first_frame;
+    if repeat.list().any(|(_, before)| before.frame == first) {
+        this.trouble().first_is_copied = true;
+    }
     let (at, before) = original(this, other, seen, repeat)?;
     look_at_beginning(this, other, (repeat.began, repeat.lag), before);
     let executed = seen.kind.is_request() && seen.psn.is_before(this.arrived);
@@ -245,12 +249,15 @@ fn original(
     if seen.ip_id.is_some() && !is_cnp && this.ip_id_counts() {
         return repeat.list().next();
     }
-    if is_behind_late(this, seen) {
+    if repeat.lag.is_none() && is_behind_late(this, seen) {
         return None;
     }
-    let lags = [this, other].map(|dir| dir.trouble.as_ref().and_then(|trouble| trouble.lag));
-    let lags = lags.into_iter().chain([repeat.lag]).flatten();
-    let fits = |before: Before| lags.clone().any(|lag| lag.fits(before));
+    // The other direction may have just begun to have copies: then it knows less.
+    let [own, others] =
+        [this, other].map(|dir| dir.trouble.as_ref().and_then(|trouble| trouble.lag));
+    let others = others.filter(|lag| own.is_none() || lag.is_settled());
+    let lags = [own, others, repeat.lag];
+    let fits = |before: Before| lags.into_iter().flatten().any(|lag| lag.fits(before));
     if let Some(original) = repeat.list().find(|(_, before)| fits(*before)) {
         return Some(original);
     }

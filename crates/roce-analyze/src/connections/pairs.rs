@@ -38,6 +38,11 @@ impl Lag {
         before.ns.is_some_and(|ns| ns.abs_diff(mean) <= most)
     }
 
+    /// Whether it was held to many copies that were as late as each other.
+    pub(super) const fn is_settled(self) -> bool {
+        self.deviation.saturating_mul(64) <= self.mean
+    }
+
     /// Another copy was so late. The past counts for less and less, as in the estimate of round
     /// trips of RFC 6298.
     pub(super) const fn with(self, ns: u64) -> Self {

@@ -120,7 +120,7 @@ pub(super) struct Trouble {
     pub newest_duplicates: VecDeque<Psn>,
     pub duplicate_frame_requests: u64,
     pub duplicate_frames: u64,
-    /// Whether the first copy was that of the first frame.
+    /// Whether the first frame came again.
     pub first_is_copied: bool,
     /// Whether it was asked if the capture began with copies.
     pub is_beginning_known: bool,
