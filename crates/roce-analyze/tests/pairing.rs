@@ -272,3 +272,27 @@ fn among_many_that_fit_a_port_proves_nothing() {
     let (_, wrong) = score(&analyze(&in_order(records), Config::default()), &pairs);
     assert_eq!(wrong, 0);
 }
+
+/// A NAK and what is sent again say little of which flows belong together, and fill what is kept.
+#[test]
+fn under_loss_a_port_of_their_own_tells_flows_apart() {
+    let mut numbers = Numbers(5);
+    let pairs: Vec<Pair> = (0..6)
+        .map(|nth: u32| Pair { qpns: [0x100 + nth, 0x900 + nth], ports: [0xc100 + nth as u16; 2] })
+        .collect();
+    let mut records = Vec::new();
+    for pair in &pairs {
+        let mut at = numbers.below(100_000);
+        for message in 0..40 {
+            let psn = 1000 + message * 40;
+            // More packets than are kept, and all of them twice.
+            for nth in 0..2 {
+                records.extend(pair.long_send(0, at + nth * 20_000, psn, 40));
+            }
+            records.push(pair.ack(1, at + 40_000, psn + 39, message + 1));
+            at += 100_000 + numbers.below(50_000);
+        }
+    }
+    let report = analyze(&in_order(records), Config::default());
+    assert_eq!(score(&report, &pairs), (6, 0));
+}

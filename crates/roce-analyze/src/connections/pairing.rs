@@ -167,6 +167,14 @@ impl Seeker<'_> {
         self.group.only_with(self.other, port).filter(|_| is_alone)
     }
 
+    /// Whether this flow and that one are the only ones, this way and the other, that have their UDP
+    /// source port.
+    fn only_share_port(&self, index: usize) -> bool {
+        let Some(port) = self.me.port else { return false };
+        self.group.only_with(self.place.side, port) == Some(self.place.index)
+            && self.group.only_with(self.other, port) == Some(index)
+    }
+
     fn slot_of(&self, index: usize) -> Option<usize> {
         Some(member(self.group, Place { side: self.other, index })?.slot)
     }
@@ -229,13 +237,14 @@ impl Seeker<'_> {
         let is_whole = |slot| self.log_of(slot).is_some_and(|log| log.is_whole);
         let are_whole = is_whole(me) && is_whole(slot);
         let agree = look.agree(sole);
+        let has_no_like = self.group.is_one_each_way() || self.only_share_port(sole);
         // What was taken for one connection can be parted only with all packets of both.
         let is_proven = is_spread
             || wanted == 1
             || are_whole
             || agree >= SURE_OF_RIVALS
-            || (self.group.is_one_each_way() && (is_enough || self.is_end));
-        let is_last_word = self.is_end && (is_spread || agree >= SURE_AT_END);
+            || (has_no_like && (is_enough || self.is_end));
+        let is_last_word = self.is_end && (is_spread || has_no_like || agree >= SURE_AT_END);
         if !is_proven {
             decision.unproven = Some(slot);
         } else if is_enough || !has_rivals || is_last_word {
