@@ -11,7 +11,7 @@ use super::seen::Seen;
 
 /// How many packets of one flow are kept: a window of 512 KiB in packets of 4 KiB.
 const MAX_PACKETS: usize = 128;
-/// How many are kept of all flows together: 28 MiB.
+/// How many are kept of all flows together: 32 MiB.
 const MAX_ALL: usize = 1 << 18;
 
 /// How many packets are kept, in all logs of a tracker.
