@@ -296,3 +296,23 @@ fn under_loss_a_port_of_their_own_tells_flows_apart() {
     let report = analyze(&in_order(records), Config::default());
     assert_eq!(score(&report, &pairs), (6, 0));
 }
+
+/// Nor why something was sent again: a NAK may be among the answers.
+#[test]
+fn where_nothing_tells_whose_answers_are_there_no_timeout_is_told() {
+    let pairs = [0, 1].map(|nth| Pair { qpns: [0x100 + nth, 0x900 + nth], ports: [0xc100; 2] });
+    let mut records = Vec::new();
+    for round in 0..12 {
+        let start = u64::from(round) * 2_000_000;
+        for (side, again) in [(0, 0), (0, 1_000_000), (1, 1_010_000)] {
+            for pair in pairs {
+                records.push(match side {
+                    0 => pair.send(0, start + again, round),
+                    _ => pair.ack(1, start + again, round, round + 1),
+                });
+            }
+        }
+    }
+    let report = analyze(&in_order(records), Config::default());
+    assert_eq!((score(&report, &pairs), ids(&report)), ((0, 0), vec!["unpaired-flows"]));
+}

@@ -1,7 +1,6 @@
 //! What is the matter with an end of a connection.
 
 use super::collect::{Collector, name, ways};
-use super::one_way;
 use super::policy::Policy;
 use super::versions::Strangers;
 use crate::connections::{Connection, DirectionReport, Event, Outcome, Report};
@@ -23,7 +22,6 @@ pub(super) fn judge(
         q_key(connection, found);
         q_key_changes(connection, found);
     }
-    one_way::judge(report, strangers, found);
 }
 
 fn fatal(connection: &Connection, found: &mut Collector) {

@@ -3,14 +3,20 @@
 use roce_wire::Reject;
 
 use super::collect::{Collector, way, ways};
+use super::one_way::Unknown;
 use crate::connections::{Connection, DirectionReport, Event, Oddity, Report};
 
-pub(super) fn judge(report: &Report, found: &mut Collector) {
+pub(super) fn judge(report: &Report, unknown: &Unknown, found: &mut Collector) {
     for connection in &report.connections {
         for (way, direction) in ways(connection) {
             lost(connection, &way, direction, found);
             late(&way, direction, found);
             lost_or_late(&way, direction, found);
+            // A NAK may have asked for what is sent again, in a flow that is not known to be its other
+            // direction.
+            if !unknown.include(connection) {
+                timed_out(connection, &way, direction, found);
+            }
             repeated(connection, &way, direction, found);
         }
     }
@@ -96,7 +102,7 @@ fn lost_or_late(way: &str, direction: &DirectionReport, found: &mut Collector) {
     }
 }
 
-fn repeated(
+fn timed_out(
     connection: &Connection,
     way: &str,
     direction: &DirectionReport,
@@ -112,6 +118,14 @@ fn repeated(
             finding.number("ack_timeout_ns", timeout);
         }
     }
+}
+
+fn repeated(
+    connection: &Connection,
+    way: &str,
+    direction: &DirectionReport,
+    found: &mut Collector,
+) {
     let copies = direction.duplicate_packets;
     if copies > 0
         && let Some(finding) =

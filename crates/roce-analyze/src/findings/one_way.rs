@@ -53,11 +53,11 @@ fn is_single(connection: &Connection, strangers: &Strangers) -> bool {
         && !connection.is_two_way()
 }
 
-/// Flows without another direction. Where there are some both ways they may be each other's.
-pub(super) fn judge(report: &Report, strangers: &Strangers, found: &mut Collector) {
+/// What is between each two hosts that belongs to no pair.
+fn unpaired(report: &Report, strangers: &Strangers) -> HashMap<Hosts, Unpaired> {
     let mut unpaired: HashMap<Hosts, Unpaired> = HashMap::new();
-    let single = || report.connections.iter().filter(|c| is_single(c, strangers));
-    for connection in single().filter(|connection| connection.learned_from.is_none()) {
+    let single = report.connections.iter().filter(|c| is_single(c, strangers));
+    for connection in single.filter(|connection| connection.learned_from.is_none()) {
         let between = unpaired.entry(hosts(connection)).or_default();
         let is_from_low =
             (connection.a.addr <= connection.b.addr) == (connection.a_to_b.packets > 0);
@@ -68,10 +68,34 @@ pub(super) fn judge(report: &Report, strangers: &Strangers, found: &mut Collecto
         between.has_many |= connection.packets() >= ONE_WAY;
         between.frames.push(connection.first_frame);
     }
-    for connection in single().filter(|connection| is_long(connection)) {
-        if connection.learned_from.is_none()
-            && unpaired.get(&hosts(connection)).is_some_and(Unpaired::is_both_ways)
-        {
+    unpaired
+}
+
+/// Flows whose other direction may be in the capture, though it is not known which it is.
+pub(super) struct Unknown(HashMap<Hosts, Unpaired>);
+
+impl Unknown {
+    pub(super) fn of(report: &Report, strangers: &Strangers) -> Self {
+        Self(unpaired(report, strangers))
+    }
+
+    /// Whether answers to the connection's requests may be in the capture.
+    pub(super) fn include(&self, connection: &Connection) -> bool {
+        let is_alone = connection.learned_from.is_none() && !connection.is_two_way();
+        is_alone && self.0.get(&hosts(connection)).is_some_and(Unpaired::is_both_ways)
+    }
+}
+
+/// Flows without another direction. Where there are some both ways they may be each other's.
+pub(super) fn judge(
+    report: &Report,
+    strangers: &Strangers,
+    unknown: Unknown,
+    found: &mut Collector,
+) {
+    let single = report.connections.iter().filter(|c| is_single(c, strangers));
+    for connection in single.filter(|connection| is_long(connection)) {
+        if unknown.include(connection) {
             continue;
         }
         for (way, direction) in ways(connection).into_iter().filter(|(_, d)| d.packets > 0) {
@@ -82,6 +106,7 @@ pub(super) fn judge(report: &Report, strangers: &Strangers, found: &mut Collecto
             }
         }
     }
+    let Unknown(unpaired) = unknown;
     let is_told = |unpaired: &Unpaired| unpaired.is_both_ways() && unpaired.has_many;
     let mut both_ways: Vec<_> =
         unpaired.into_iter().filter(|(_, unpaired)| is_told(unpaired)).collect();
