@@ -209,17 +209,23 @@ fn ports_of_their_own_tell_flows_apart() {
     );
 }
 
-/// So many that not every answer can be held to every flow.
-#[test]
-fn ports_of_their_own_tell_thousands_of_flows_apart() {
-    let pairs: Vec<Pair> = (0..3_000)
-        .map(|nth| Pair { qpns: [0x100 + nth, 0x10_0000 + nth], ports: [0xc000 + nth as u16; 2] })
+/// All requests of a round, then all answers, at the same time.
+fn in_step(count: u32, port: impl Fn(u32) -> u16) -> Rounds {
+    let pairs: Vec<Pair> = (0..count)
+        .map(|nth| Pair { qpns: [0x100 + nth, 0x10_0000 + nth], ports: [port(nth); 2] })
         .collect();
     let mut records = Vec::new();
     for round in 0..6 {
         records.extend(pairs.iter().map(|pair| pair.send(0, 0, round)));
         records.extend(pairs.iter().map(|pair| pair.ack(1, 0, round, round + 1)));
     }
+    Rounds { pairs, records }
+}
+
+/// So many that not every answer can be held to every flow.
+#[test]
+fn ports_of_their_own_tell_thousands_of_flows_apart() {
+    let Rounds { pairs, records } = in_step(3_000, |nth| 0xc000 + nth as u16);
     let report = analyze(&records, Config::default());
     assert_eq!((score(&report, &pairs), report.connections.len()), ((3_000, 0), 3_000));
 }
@@ -228,14 +234,7 @@ fn ports_of_their_own_tell_thousands_of_flows_apart() {
 /// flow, this took 150 million steps, most of them to memory that is far away.
 #[test]
 fn ten_thousand_flows_that_are_alike_are_no_pairs() {
-    let pairs: Vec<Pair> = (0..5_000)
-        .map(|nth| Pair { qpns: [0x100 + nth, 0x10_0000 + nth], ports: [50_000; 2] })
-        .collect();
-    let mut records = Vec::new();
-    for round in 0..6 {
-        records.extend(pairs.iter().map(|pair| pair.send(0, 0, round)));
-        records.extend(pairs.iter().map(|pair| pair.ack(1, 0, round, round + 1)));
-    }
+    let Rounds { pairs, records } = in_step(5_000, |_| 50_000);
     let report = analyze(&records, Config::default());
     assert_eq!((score(&report, &pairs), report.connections.len()), ((0, 0), 10_000));
     assert!(!ids(&report).contains(&"one-way"));

@@ -72,7 +72,6 @@ pub(super) fn look(
             }
             let Some(partner) = table.get(them.slot) else { continue };
             look.steps = look.steps.saturating_add(1);
-            look.candidates = look.candidates.saturating_add(1);
             let index = word.saturating_mul(64).saturating_add(bit);
             let theirs = (&partner.dirs[0], partner.service);
             let verdict = is_answer(seen).then(|| verdict(theirs, seen, near));
@@ -80,6 +79,7 @@ pub(super) fn look(
             look.add(index, verdict, shares_port && is_made(conn, partner, port));
         }
     }
+    look.candidates = usize::try_from(look.steps).unwrap_or(usize::MAX);
     look
 }
 
@@ -120,12 +120,16 @@ impl Look {
 
     /// The flow whose UDP source port says that it is the one, and how sure that is.
     pub(super) fn found_by_port(&self) -> Option<(usize, LearnedFrom, Percent)> {
-        let are_few = |count: usize| count <= MOST_BY_PORT && !self.is_shared;
+        if self.is_shared {
+            return None;
+        }
         match (self.by_both, self.by_port) {
-            ((Some(index), 1), _) if are_few(self.fits.len()) && self.fits.contains(&index) => {
+            ((Some(index), 1), _)
+                if self.fits.len() <= MOST_BY_PORT && self.fits.contains(&index) =>
+            {
                 Some((index, LearnedFrom::Psn, 99))
             }
-            (_, (Some(index), 1)) if are_few(self.candidates) && self.fits.is_empty() => {
+            (_, (Some(index), 1)) if self.candidates <= MOST_BY_PORT && self.fits.is_empty() => {
                 Some((index, LearnedFrom::Port, 80))
             }
             _ => None,
