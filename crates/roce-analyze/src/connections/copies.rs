@@ -57,10 +57,9 @@ impl Repeat {
     }
 }
 
-/// One frame that is remembered, with its transmissions of which no copy was captured yet.
+/// The transmissions of one frame of which no copy was captured yet.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    fingerprint: u32,
     /// The lower half of their numbers, and their times; the oldest first.
     sent: [Option<(u32, u64)>; SENT],
 }
@@ -69,7 +68,7 @@ struct Entry {
 const NO_TIME: u64 = u64::MAX;
 
 impl Entry {
-    const NONE: Self = Self { fingerprint: 0, sent: [None; SENT] };
+    const NONE: Self = Self { sent: [None; SENT] };
 
     fn sent(&self, seen: &Seen) -> [Option<Before>; SENT] {
         self.sent.map(|sent| {
@@ -109,15 +108,41 @@ const fn low(frame: u64) -> u32 {
     frame as u32
 }
 
-/// How many frames are remembered that fall together.
+/// How many frames are remembered that fall together; a power of two.
 const WAYS: usize = 8;
 /// A power of two.
 const SETS: usize = 1 << 11;
 
+/// Frames that fall together. What tells them apart is in one cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+struct Set {
+    fingerprints: [u32; WAYS],
+    /// Where the oldest of them is.
+    oldest: usize,
+    entries: [Entry; WAYS],
+}
+
+impl Set {
+    const NONE: Self = Self { fingerprints: [0; WAYS], oldest: 0, entries: [Entry::NONE; WAYS] };
+
+    /// A frame that was not there gives the oldest one its place.
+    fn add(&mut self, fingerprint: u32, seen: &Seen) {
+        let at = self.oldest % WAYS;
+        self.oldest = at.wrapping_add(1);
+        if let (Some(known), Some(entry)) =
+            (self.fingerprints.get_mut(at), self.entries.get_mut(at))
+        {
+            (*known, *entry) = (fingerprint, Entry::NONE);
+            entry.add(seen);
+        }
+    }
+}
+
 /// The newest frames of the capture. Takes 1.7 MB, whatever the number of connections.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Copies {
-    sets: Vec<[Entry; WAYS]>,
+    sets: Vec<Set>,
     /// Frames before this one are compared.
     until: u64,
     /// Where the frame is that was compared last.
@@ -150,7 +175,7 @@ impl Copies {
 
     fn watch(&mut self, frame: u64, more: u64) {
         if self.sets.is_empty() {
-            self.sets = vec![[Entry::NONE; WAYS]; SETS];
+            self.sets = vec![Set::NONE; SETS];
         }
         self.until = self.until.max(frame.saturating_add(more));
     }
@@ -162,24 +187,22 @@ impl Copies {
         let (fingerprint, hash) = fingerprint(key, seen);
         let at = usize::try_from(hash).unwrap_or(0) % SETS;
         let set = self.sets.get_mut(at)?;
-        if let Some(way) = set.iter().position(|entry| entry.fingerprint == fingerprint) {
+        if let Some(way) = set.fingerprints.iter().position(|known| *known == fingerprint) {
             self.newest = (at, way);
-            let sent = set.get(way)?.sent(seen);
+            let sent = set.entries.get(way)?.sent(seen);
             self.pairs.note_again(seen, fingerprint, &sent);
             return Some(Repeat { sent, lag: self.pairs.rule(), began: self.began });
         }
         self.pairs.note_first(fingerprint);
-        set.rotate_right(1);
-        let [newest, ..] = set;
-        *newest = Entry { fingerprint, ..Entry::NONE };
-        newest.add(seen);
+        set.add(fingerprint, seen);
         None
     }
 
     /// The frame that was compared last is the copy of this transmission, or was sent again.
     pub(super) fn settle(&mut self, seen: &Seen, copied: Option<usize>) {
         let (set, way) = self.newest;
-        let Some(entry) = self.sets.get_mut(set).and_then(|set| set.get_mut(way)) else { return };
+        let set = self.sets.get_mut(set);
+        let Some(entry) = set.and_then(|set| set.entries.get_mut(way)) else { return };
         match copied {
             Some(at) => {
                 entry.take(at);
