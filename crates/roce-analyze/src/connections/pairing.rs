@@ -14,7 +14,7 @@ use super::report::LearnedFrom;
 use super::requests::WINDOW;
 use super::seen::Seen;
 use super::table::{At, Table};
-use super::unpaired::{Group, Member, Place, Unpaired, member};
+use super::unpaired::{Group, Member, Place, Unpaired, member, other_side};
 use super::verdict::{FIRST_FRAMES, SMALL_PSN, is_answer, nearness};
 
 /// How many answers in a row must fit one flow alone, where there may be more that the capture has
@@ -105,7 +105,7 @@ impl Unpaired {
         let conn = table.get(at.slot())?;
         let hosts = conn.dirs[0].key?.hosts();
         let (group, place) = self.group(&hosts, at.slot())?;
-        let other = if hosts.is_one() { place.side } else { 1usize.saturating_sub(place.side) };
+        let other = other_side(&hosts, place.side);
         let me = member(group, place)?;
         let seeker = Seeker { table, group, place, other, conn, me, seen, is_end };
         let candidates = seeker.candidates();

@@ -13,7 +13,7 @@ use super::search::Search;
 use super::seen::{Kind, Seen};
 use super::table::At;
 use super::tracker::Tracker;
-use super::unpaired::{Member, is_near};
+use super::unpaired::{Member, Tried, is_near};
 use super::verdict::{FIRST_FRAMES, SMALL_PSN, fits, is_answer};
 
 /// How often all flows are gone through at the end of the capture, as every pair that is found may
@@ -103,7 +103,10 @@ impl Tracker {
         };
         let hosts = self.table.get(first).and_then(|conn| conn.dirs[0].key).map(|k| k.hosts());
         let Some(hosts) = hosts else { return at };
-        self.unpaired.begin_trial(&hosts);
+        let is_on_trial = pair.trial > 0 && [first, second].iter().all(|slot| self.has_all(*slot));
+        if is_on_trial {
+            self.unpaired.begin_trial(&hosts);
+        }
         self.unpaired.remove(&hosts, first);
         self.unpaired.remove(&hosts, second);
         let Some(mut taken) = self.table.remove(second) else { return at };
@@ -115,18 +118,15 @@ impl Tracker {
         };
         let Some(conn) = self.table.get_mut(first) else { return at };
         let key = taken.dirs[0].key;
-        let logs = conn.log.take().zip(taken.log.take());
-        let logs = logs.filter(|(there, back)| there.is_whole && back.is_whole);
+        let logs = conn.log.take().zip(taken.log.take()).filter(|_| is_on_trial);
         match again {
             Some(again) => *conn = again,
             None => put_together(conn, taken, pair),
         }
-        if let Some((there, back)) = logs.filter(|_| pair.trial > 0) {
+        if let Some((there, back)) = logs {
             conn.log = Some(Log::merged(there, &back));
             conn.trial = pair.trial;
-            self.unpaired.add_trial(&hosts, first);
-        } else {
-            self.unpaired.end_trial(&hosts, first);
+            self.unpaired.add_trial(&hosts, Tried::new(first, &conn.dirs));
         }
         self.table.enter(first, 1);
         key.filter(|_| second == at.slot())
@@ -134,32 +134,42 @@ impl Tracker {
             .unwrap_or_else(|| At::new(first, 0).unwrap_or(at))
     }
 
+    /// Whether all packets of a flow are kept.
+    fn has_all(&self, slot: usize) -> bool {
+        let log = self.table.get(slot).and_then(|conn| conn.log.as_deref());
+        log.is_some_and(|log| log.is_whole)
+    }
+
     /// A flow turns up that may be part of a pair instead of one that is: then that was not sure.
     fn part_rivals(&mut self, at: At, seen: &Seen) {
         let Some(conn) = self.table.get(at.slot()) else { return };
         let Some(key) = conn.dirs[0].key else { return };
         let hosts = key.hosts();
-        if self.unpaired.trials(&hosts).is_empty() {
+        if !self.unpaired.has_trials(&hosts) {
             return;
         }
-        let table = &self.table;
-        self.unpaired.keep_trials(&hosts, |slot| {
-            table.get(slot).is_some_and(|conn| conn.is_on_trial_between(&hosts))
-        });
         // As long as there was one flow each way nothing spoke against their being a pair.
         let is_first_other = conn.packets() == 0 && self.unpaired.ever(&hosts) <= FEW_EVER;
-        let is_rival = |slot: &&usize| {
-            table.get(**slot).is_some_and(|pair| {
-                let is_contested = pair.trial > TRIAL && pair.has_rival(&key, seen);
-                is_contested || (is_first_other && pair.is_contradicted())
-            })
-        };
-        let parted: Vec<usize> =
-            self.unpaired.trials(&hosts).iter().filter(is_rival).copied().collect();
-        for slot in &parted {
-            self.part(*slot);
+        let mut parted = Vec::new();
+        let table = &self.table;
+        self.unpaired.keep_trials(&hosts, |tried| {
+            let pair = table.get(tried.slot);
+            let is_far = |pair: &Conn| !tried.may_be_near(seen.psn, &pair.dirs);
+            if !is_first_other && pair.is_some_and(is_far) {
+                return true;
+            }
+            let pair = pair.filter(|pair| pair.is_on_trial_between(&hosts));
+            let Some(pair) = pair else { return false };
+            let is_contested = pair.trial > TRIAL && pair.has_rival(&key, seen);
+            let is_parted = is_contested || (is_first_other && pair.is_contradicted());
+            if is_parted {
+                parted.push(tried.slot);
+            }
+            !is_parted
+        });
+        for slot in parted {
+            self.part(slot);
         }
-        self.unpaired.keep_trials(&hosts, |slot| !parted.contains(&slot));
     }
 
     /// The flow of `key` and the one that it was paired with are none of one connection; returns
@@ -230,7 +240,7 @@ impl Tracker {
         let mut conn = self.conn_of(first.id, keys, first.service);
         conn.pairing = Some((pair.by, pair.confidence));
         conn.cm.clone_from(&first.cm);
-        conn.first_seen = first.first_seen;
+        conn.first_seen.clone_from(&first.first_seen);
         conn.is_over = first.is_over;
         let mut budget = self.budget;
         let packets = |log: &'l Log, dir| log.packets().iter().map(move |packet| (dir, packet));

@@ -54,6 +54,19 @@ impl Search {
         *self = Self { resets, logs, has_rivals: true, ..Self::default() };
     }
 
+    /// The other side has only so many places left.
+    pub(super) fn cut(&mut self, len: usize, words: &mut usize) {
+        let kept = len.div_ceil(64);
+        if self.ruled_out.len() >= kept {
+            *words = words.saturating_sub(self.ruled_out.len().saturating_sub(kept));
+            self.ruled_out.truncate(kept);
+            if let Some(last) = self.ruled_out.last_mut().filter(|_| !len.is_multiple_of(64)) {
+                *last &= !(u64::MAX << (len % 64));
+            }
+        }
+        self.sole = self.sole.filter(|(index, _)| *index < len);
+    }
+
     /// The members of the other side have moved.
     pub(super) fn moved(&mut self, new_places: &[Option<usize>], words: &mut usize) {
         let old = core::mem::take(&mut self.ruled_out);

@@ -6,6 +6,7 @@
 use hashbrown::HashMap;
 use roce_wire::Psn;
 
+use super::direction::{Direction, flag};
 use super::key::{FlowKey, HostPair};
 use super::search::Search;
 use super::seen::Seen;
@@ -33,6 +34,12 @@ const STEPS_A_FRAME: u64 = 8;
 const STEPS_AT_ONCE: u64 = 1 << 21;
 /// How many of the newest flows a new one is compared with.
 const NEIGHBOURS: usize = 64;
+/// Where there are more flows the other way, what they know of places that become free stays.
+const FEW_OTHERS: usize = 64;
+/// Room for so many flows is kept where there are none.
+const KEPT: usize = 64;
+/// How far the requests of a pair on trial may have got since it was made: few were answered.
+const PROGRESS: u32 = 1 << 20;
 
 /// Connections of which only one direction is known, by their hosts.
 #[derive(Clone, Debug, Default)]
@@ -43,6 +50,8 @@ pub(super) struct Unpaired {
     words: usize,
     /// How many candidates were looked at: while the capture went on, and at its end.
     steps: [u64; 2],
+    /// How many groups are only room for flows between the same hosts.
+    idle: usize,
 }
 
 /// Where a flow is in its group.
@@ -57,11 +66,38 @@ pub(super) struct Place {
 pub(super) struct Group {
     pub sides: [Side; 2],
     /// The newest pairs between these hosts that are not sure yet.
-    trials: Vec<usize>,
+    trials: Vec<Tried>,
     /// How many there are in all.
     on_trial: u32,
     /// Flows that came when there was one the other way with their UDP source port.
     matched: u32,
+    /// Whether there are any flows, or pairs on trial.
+    is_used: bool,
+}
+
+/// A pair that is not sure yet.
+#[derive(Clone, Debug)]
+pub(super) struct Tried {
+    pub slot: usize,
+    /// What was behind the newest request of each direction when the pair was made, if there was one.
+    next: [Option<Psn>; 2],
+}
+
+impl Tried {
+    pub(super) fn new(slot: usize, dirs: &[Direction; 2]) -> Self {
+        let next = |dir: &Direction| dir.has(flag::STARTED).then_some(dir.next);
+        let [a, b] = dirs;
+        Self { slot, next: [next(a), next(b)] }
+    }
+
+    /// Whether a packet with this PSN may have to do with it, of which these are the directions.
+    pub(super) fn may_be_near(&self, psn: Psn, dirs: &[Direction; 2]) -> bool {
+        let is_near = |next: Psn| psn.distance_from(next).unsigned_abs() <= PROGRESS;
+        let may_be = |(next, dir): (Option<Psn>, &Direction)| {
+            next.map_or_else(|| dir.has(flag::STARTED), is_near)
+        };
+        self.next.into_iter().zip(dirs).any(may_be)
+    }
 }
 
 /// Those that come from one of the hosts, oldest first.
@@ -78,7 +114,42 @@ pub(super) struct Side {
     ever: u32,
 }
 
+impl Side {
+    fn is_empty(&self) -> bool {
+        self.members.len() == self.gone
+    }
+
+    /// There are none any more, and it is as if there never had been.
+    fn reset(&mut self) {
+        if self.members.capacity() > KEPT || self.ports.capacity() > KEPT {
+            *self = Self::default();
+            return;
+        }
+        self.members.clear();
+        self.ports.clear();
+        (self.gone, self.is_cut, self.ever) = (0, false, 0);
+    }
+}
+
 impl Group {
+    /// Takes the places at the end away that nobody has.
+    fn cut(&mut self, hosts: &HostPair, side: usize, words: &mut usize) {
+        let other = other_side(hosts, side);
+        if self.sides.get(other).is_none_or(|others| others.members.len() > FEW_OTHERS) {
+            return;
+        }
+        let Some(list) = self.sides.get_mut(side) else { return };
+        while list.members.last().is_some_and(Option::is_none) {
+            list.members.pop();
+            list.gone = list.gone.saturating_sub(1);
+        }
+        let len = list.members.len();
+        let others = self.sides.get_mut(other);
+        for member in others.into_iter().flat_map(|side| &mut side.members).flatten() {
+            member.search.cut(len, words);
+        }
+    }
+
     /// How many flows there ever were.
     fn ever(&self) -> u32 {
         self.sides.iter().fold(0, |sum, side| sum.saturating_add(side.ever))
@@ -132,13 +203,18 @@ pub(super) struct Member {
 }
 
 impl Unpaired {
+    /// Whether a pair between two hosts is not sure yet.
+    pub(super) fn has_trials(&self, hosts: &HostPair) -> bool {
+        self.by_hosts.get(hosts).is_some_and(|group| !group.trials.is_empty())
+    }
+
     /// Adds a connection, of which the flow with this key is known. Says whether another one the
     /// same way has PSNs near to its own.
     pub(super) fn add(&mut self, key: &FlowKey, member: Member) -> bool {
         let (slot, start) = (member.slot, member.start);
         let hosts = key.hosts();
         let side = usize::from(key.is_from_low());
-        let group = self.by_hosts.entry(hosts).or_default();
+        let mut group = self.used(&hosts);
         let Some(list) = group.sides.get_mut(side) else { return false };
         if list.members.len().saturating_sub(list.gone) >= MAX_MEMBERS {
             list.is_cut = true;
@@ -146,8 +222,8 @@ impl Unpaired {
             if let Some(oldest) = oldest {
                 self.leave(&hosts, oldest);
             }
+            group = self.used(&hosts);
         }
-        let Some(group) = self.by_hosts.get_mut(&hosts) else { return false };
         let other = group.sides.get(1usize.saturating_sub(side));
         if member.port.is_some_and(|port| other.is_some_and(|o| o.ports.contains_key(&port))) {
             group.matched = group.matched.saturating_add(1);
@@ -173,17 +249,42 @@ impl Unpaired {
         self.forget_idle(hosts);
     }
 
+    /// The group of two hosts, to put something into it.
+    fn used(&mut self, hosts: &HostPair) -> &mut Group {
+        let Self { by_hosts, idle, .. } = self;
+        let group = by_hosts.entry(*hosts).or_insert_with(|| {
+            *idle = idle.saturating_add(1);
+            Group::default()
+        });
+        if !group.is_used {
+            group.is_used = true;
+            *idle = idle.saturating_sub(1);
+        }
+        group
+    }
+
+    /// What is known of two hosts that have no flows any more is nothing; only its room is kept, as
+    /// the next flow is often between the same two.
     fn forget_idle(&mut self, hosts: &HostPair) {
-        let is_idle = |side: &Side| side.members.len() == side.gone && !side.is_cut;
-        let is_idle = |group: &Group| group.on_trial == 0 && group.sides.iter().all(is_idle);
-        if self.by_hosts.get(hosts).is_some_and(is_idle) {
-            self.by_hosts.remove(hosts);
+        let Some(group) = self.by_hosts.get_mut(hosts).filter(|group| group.is_used) else {
+            return;
+        };
+        if group.on_trial > 0 || group.sides.iter().any(|side| !side.is_empty() || side.is_cut) {
+            return;
+        }
+        group.sides.iter_mut().for_each(Side::reset);
+        group.trials.clear();
+        (group.matched, group.is_used) = (0, false);
+        self.idle = self.idle.saturating_add(1);
+        if self.idle > KEPT && self.idle.saturating_mul(2) > self.by_hosts.len() {
+            self.by_hosts.retain(|_, group| group.is_used);
+            self.idle = 0;
         }
     }
 
     /// The pair is sure, or none any more.
     pub(super) fn end_trial(&mut self, hosts: &HostPair, slot: usize) {
-        self.keep_trials(hosts, |other| other != slot);
+        self.keep_trials(hosts, |other| other.slot != slot);
         if let Some(group) = self.by_hosts.get_mut(hosts) {
             group.on_trial = group.on_trial.saturating_sub(1);
         }
@@ -192,38 +293,39 @@ impl Unpaired {
 
     /// A pair between these hosts is not sure yet: until it is, the group stays.
     pub(super) fn begin_trial(&mut self, hosts: &HostPair) {
-        let group = self.by_hosts.entry(*hosts).or_default();
+        let group = self.used(hosts);
         group.on_trial = group.on_trial.saturating_add(1);
     }
 
     /// The pair is not sure yet.
-    pub(super) fn add_trial(&mut self, hosts: &HostPair, slot: usize) {
-        let trials = &mut self.by_hosts.entry(*hosts).or_default().trials;
+    pub(super) fn add_trial(&mut self, hosts: &HostPair, tried: Tried) {
+        let trials = &mut self.used(hosts).trials;
         if trials.len() >= MAX_TRIALS {
             trials.remove(0);
         }
-        trials.push(slot);
+        trials.push(tried);
     }
 
-    /// The pairs between two hosts that were not sure when they were added.
-    pub(super) fn trials(&self, hosts: &HostPair) -> &[usize] {
-        self.by_hosts.get(hosts).map_or(&[], |group| &group.trials)
-    }
-
-    /// Keeps those that are `wanted` still.
-    pub(super) fn keep_trials(&mut self, hosts: &HostPair, wanted: impl Fn(usize) -> bool) {
+    /// Of the pairs between two hosts that were not sure when they were added, keeps those that are
+    /// `wanted` still.
+    pub(super) fn keep_trials(&mut self, hosts: &HostPair, wanted: impl FnMut(&Tried) -> bool) {
         if let Some(group) = self.by_hosts.get_mut(hosts) {
-            group.trials.retain(|slot| wanted(*slot));
+            group.trials.retain(wanted);
         }
     }
 
     fn leave(&mut self, hosts: &HostPair, slot: usize) {
         let Some(Place { side, index }) = self.places.remove(&slot) else { return };
-        let Some(group) = self.by_hosts.get_mut(hosts) else { return };
+        let Self { by_hosts, words, .. } = self;
+        let Some(group) = by_hosts.get_mut(hosts) else { return };
         let Some(list) = group.sides.get_mut(side) else { return };
         let Some(member) = list.members.get_mut(index).and_then(Option::take) else { return };
-        self.words = self.words.saturating_sub(member.search.ruled_out.len());
+        *words = words.saturating_sub(member.search.ruled_out.len());
         list.gone = list.gone.saturating_add(1);
+        if list.members.last().is_some_and(Option::is_none) {
+            group.cut(hosts, side, words);
+        }
+        let Some(list) = group.sides.get(side) else { return };
         if list.gone > FEW_GONE && list.gone.saturating_mul(2) > list.members.len() {
             self.close_up(hosts, side);
         }
@@ -249,9 +351,8 @@ impl Unpaired {
         }
         list.members.retain(Option::is_some);
         list.gone = 0;
-        let other = if hosts.is_one() { side } else { 1usize.saturating_sub(side) };
-        let others = group.sides.get_mut(other).map(|side| side.members.iter_mut().flatten());
-        for member in others.into_iter().flatten() {
+        let others = group.sides.get_mut(other_side(hosts, side));
+        for member in others.into_iter().flat_map(|side| &mut side.members).flatten() {
             member.search.moved(&new_places, words);
         }
     }
@@ -264,8 +365,7 @@ impl Unpaired {
     /// The flows that go the other way than `key` and are not paired, if there are few.
     pub(super) fn other_way(&self, key: &FlowKey) -> Vec<usize> {
         let hosts = key.hosts();
-        let side = usize::from(key.is_from_low());
-        let other = if hosts.is_one() { side } else { 1usize.saturating_sub(side) };
+        let other = other_side(&hosts, usize::from(key.is_from_low()));
         let side = self.by_hosts.get(&hosts).and_then(|group| group.sides.get(other));
         let side = side.filter(|side| side.members.len() <= MOST_ASKED);
         side.into_iter().flat_map(|side| &side.members).flatten().map(|m| m.slot).collect()
@@ -275,7 +375,7 @@ impl Unpaired {
     pub(super) fn is_alone(&self, hosts: &HostPair, slot: usize) -> bool {
         self.group(hosts, slot).is_some_and(|(group, place)| {
             let other = group.sides.get(1usize.saturating_sub(place.side));
-            !hosts.is_one() && other.is_none_or(|side| side.members.len() == side.gone)
+            !hosts.is_one() && other.is_none_or(Side::is_empty)
         })
     }
 
@@ -347,14 +447,18 @@ impl Unpaired {
 
     /// The places of all flows between hosts that have some both ways, in no order.
     pub(super) fn two_way(&self) -> Vec<usize> {
-        let is_used = |side: &Side| side.members.len() > side.gone;
         let two_way = |(hosts, group): &(&HostPair, &Group)| {
-            let used = group.sides.iter().filter(|side| is_used(side)).count();
+            let used = group.sides.iter().filter(|side| !side.is_empty()).count();
             used == 2 || (used == 1 && hosts.is_one())
         };
         let groups = self.by_hosts.iter().filter(two_way).flat_map(|(_, group)| &group.sides);
         groups.flat_map(|side| &side.members).flatten().map(|member| member.slot).collect()
     }
+}
+
+/// The side that the partners are on of the flows on this one.
+pub(super) const fn other_side(hosts: &HostPair, side: usize) -> usize {
+    if hosts.is_one() { side } else { 1usize.saturating_sub(side) }
 }
 
 /// The flow at a place of a group.
