@@ -82,7 +82,7 @@ pub(super) fn is_beginning(this: &mut Direction, seen: &Seen, hole: &Hole) -> bo
 pub(super) fn early(this: &mut Direction, back: &mut Direction, seen: &Seen, span: u32) {
     let is_late = this.was_sent_before(seen) == Some(true);
     let may_be_late = !this.has(flag::NAKED);
-    let times = this.first_time.zip(seen.time);
+    let times = this.first_time.get().zip(seen.time);
     let depth = this.next.distance_from(seen.psn).unsigned_abs();
     let (in_round, round) = (this.has(flag::IN_ROUND), this.round);
     let trouble = this.trouble();
@@ -169,7 +169,7 @@ pub(super) fn look_at_beginning(
 /// be copies of what came before.
 fn is_at_once(this: &Direction, other: &Direction, began: Option<u64>, before: Before) -> bool {
     let both = [this, other].into_iter().filter(|dir| dir.packets > 0);
-    match (began, both.filter_map(|dir| dir.first_time).min(), before.ns) {
+    match (began, both.filter_map(|dir| dir.first_time.get()).min(), before.ns) {
         (Some(began), Some(first), Some(lag)) => {
             first.saturating_sub(began) <= lag.saturating_add(lag / 8).saturating_add(1_000)
         }

@@ -297,7 +297,7 @@ impl Tracker {
     ) -> Conn {
         self.make_room();
         let mut conn = self.new_conn(keys, service);
-        conn.first_seen = Some((seen.frame, seen.time));
+        conn.first_seen = Some(Box::new((seen.frame, seen.time)));
         conn.cm = Some(Box::new(cm));
         conn
     }

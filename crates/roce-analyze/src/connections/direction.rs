@@ -1,14 +1,16 @@
 //! One direction of a connection: what its packets were, and the PSNs of its requests.
 
-use core::num::NonZeroU64;
-
-use roce_wire::{Ecn, Psn};
+use roce_wire::Psn;
 
 use super::key::FlowKey;
+use super::marks::{Unusual, Usual};
+use super::moment::Moment;
 use super::order::RECENT;
 use super::proof::Event;
-use super::rate::{Course, IDLE_GAP, Rate};
+use super::rate::{IDLE_GAP, Rate};
+use super::reaction::Reaction;
 use super::seen::{Kind, Seen};
+use super::series::Series;
 use super::src_ports::SrcPorts;
 use super::timing::Durations;
 use super::trouble::Trouble;
@@ -54,9 +56,9 @@ pub(super) mod flag {
 
 /// One direction of a connection. What most connections never need is in boxes.
 ///
-/// The fields stand in the order of their use, in seven cache lines: a packet waits for memory once
+/// The fields stand in the order of their use, in six cache lines: a packet waits for memory once
 /// for each line that it touches, and most packets are the next request or its acknowledgement.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 #[repr(C)]
 pub(super) struct Direction {
     // Every packet touches these three lines.
@@ -65,16 +67,13 @@ pub(super) struct Direction {
     pub bytes: u64,
 
     pub payload: u64,
-    pub last_time: Option<u64>,
+    pub last_time: Moment,
     pub last_frame: u64,
-    pub rate: Rate,
     pub max_idle: u64,
-
+    /// When the millisecond ends that is open, in nanoseconds; 0 before the first packet.
+    pub millisecond_end: u64,
+    pub rate: Rate,
     pub acks: u32,
-    /// Silences of 10 ms and more.
-    pub idle_gaps: u32,
-    /// Behind the highest response with data.
-    pub responded: Psn,
     pub flags: u16,
     /// Of the newest packet.
     pub ip_id: u16,
@@ -82,10 +81,20 @@ pub(super) struct Direction {
     pub ip_id_steps: (u8, u8),
     pub pcps: u8,
     pub recent_at: u8,
+
+    pub recent: [u16; RECENT],
     pub src_ports: SrcPorts,
     /// Of the first packet, where the flag says that it is known.
     p_key: u16,
-    pub recent: [u16; RECENT],
+    /// Behind the highest response with data.
+    pub responded: Psn,
+    /// Silences of 10 ms and more.
+    pub idle_gaps: u32,
+    /// Most bytes of frames in a second of the clock, in units of 256 bytes.
+    pub peak_second: u32,
+    /// Packets with data of the usual traffic class.
+    pub usually: u32,
+    pub usual: Usual,
 
     // Requests touch these two lines, and answers to them do: the PSNs of the requests that go
     // this way.
@@ -112,30 +121,40 @@ pub(super) struct Direction {
 
     /// Messages not answered yet.
     pub open: OpenMessages,
-    /// Of SEND, WRITE and READ.
-    pub message_bytes: [u64; 3],
-    pub first_frame: u64,
-
-    // Requests touch this one, and responses with data.
-    /// send, write, read, atomic, flush.
-    pub messages: [u32; 5],
-    /// By ECN codepoint, of packets with data.
-    pub ecn: [u32; 4],
+    /// Of SEND and WRITE.
+    pub message_bytes: [u64; 2],
+    /// SEND, WRITE and READ.
+    pub messages: [u32; 3],
     /// How many frames behind the first one the first data came that cannot be marked, plus one.
-    first_not_ect: u32,
-    /// One bit for each DSCP: of packets with data, of CNPs.
-    pub dscps: [u64; 2],
+    pub first_not_ect: u32,
+
+    // Few packets touch the last.
+    /// What READs asked for.
+    pub read_bytes: u64,
+    pub first_frame: u64,
+    pub first_time: Moment,
+    /// When the millisecond began that had the most bytes, in nanoseconds.
+    pub peak_at: u64,
+    /// Bytes and goodput when the second began that is open.
+    pub second_at: (u64, u64),
+    pub more: Option<Box<More>>,
     pub start: Psn,
     /// Of the first datagram, where the flag says that there was one.
     q_key: u32,
-
-    // Few packets touch the last.
-    pub first_time: Option<u64>,
-    pub course: Course,
 }
 
 /// A cache line has 64 bytes. With other sizes the second direction would begin inside a line.
-const _: () = assert!(size_of::<Direction>() == 7 * 64);
+const _: () = assert!(size_of::<Direction>() == 6 * 64);
+
+/// What few directions need.
+#[derive(Clone, Default, Debug)]
+pub(super) struct More {
+    pub series: Option<Box<Series>>,
+    pub reaction: Option<Box<Reaction>>,
+    pub unusual: Unusual,
+    /// Messages that are neither SEND nor WRITE nor READ: atomic, flush.
+    pub rare_messages: [u32; 2],
+}
 
 /// What only connections with times need.
 #[derive(Clone, Default, Debug)]
@@ -156,68 +175,20 @@ impl Times {
 
 impl Direction {
     pub(super) fn new(key: Option<FlowKey>) -> Self {
-        Self {
-            key,
-            packets: 0,
-            bytes: 0,
-            payload: 0,
-            last_time: None,
-            last_frame: 0,
-            rate: Rate::default(),
-            max_idle: 0,
-            acks: 0,
-            idle_gaps: 0,
-            responded: Psn::default(),
-            flags: flag::MESSAGE_UNKNOWN,
-            ip_id: 0,
-            ip_id_steps: (0, 0),
-            pcps: 0,
-            recent_at: 0,
-            src_ports: SrcPorts::default(),
-            p_key: 0,
-            recent: [0; RECENT],
-            next: Psn::default(),
-            arrived: Psn::default(),
-            answered: Psn::default(),
-            due: Psn::default(),
-            first_due: Psn::default(),
-            round: Psn::default(),
-            trouble: None,
-            times: None,
-            pending: PendingRequests::default(),
-            in_flight: (0, 0),
-            goodput: 0,
-            open: OpenMessages::default(),
-            message_bytes: [0; 3],
-            first_frame: 0,
-            messages: [0; 5],
-            ecn: [0; 4],
-            first_not_ect: 0,
-            dscps: [0; 2],
-            start: Psn::default(),
-            q_key: 0,
-            first_time: None,
-            course: Course::default(),
-        }
+        Self { key, flags: flag::MESSAGE_UNKNOWN, ..Self::default() }
     }
 
     /// Something of each cache line that every packet touches: whoever reads it need not wait later.
     #[inline]
     pub(super) fn fetch(&self) -> u64 {
-        self.packets ^ self.last_frame ^ u64::from(self.acks)
+        self.packets ^ self.last_frame ^ u64::from(self.responded.get())
     }
 
     /// The same of the lines that requests and their answers touch.
     #[inline]
     pub(super) fn fetch_requests(&self) -> u64 {
-        self.goodput ^ self.first_frame ^ u64::from(self.flags)
-    }
-
-    /// The same of the line that only requests touch.
-    #[inline]
-    pub(super) const fn fetch_data(&self) -> u64 {
-        let [dscps, _] = self.dscps;
-        dscps
+        let [bytes, _] = self.message_bytes;
+        self.goodput ^ bytes
     }
 
     /// The P_Key of the first packet.
@@ -257,6 +228,10 @@ impl Direction {
         self.trouble.get_or_insert_default()
     }
 
+    pub(super) fn more(&mut self) -> &mut More {
+        self.more.get_or_insert_default()
+    }
+
     #[inline]
     pub(super) fn times(&mut self) -> &mut Times {
         self.times.get_or_insert_default()
@@ -275,7 +250,7 @@ impl Direction {
     pub(super) fn count_only(&mut self, seen: &Seen) {
         if self.packets == 0 {
             self.first_frame = seen.frame;
-            self.first_time = seen.time;
+            self.first_time = seen.time.into();
         }
         // None of them can wrap: it would take 2^32 packets of 4 GiB.
         self.packets = self.packets.wrapping_add(1);
@@ -294,13 +269,13 @@ impl Direction {
             self.follow_ip_id(id, seen);
         }
         if let Some(time) = seen.time {
-            match self.last_time {
+            match self.last_time.get() {
                 Some(last) if time > last => {
                     self.count_idle(time.saturating_sub(last));
-                    self.last_time = Some(time);
+                    self.last_time = Some(time).into();
                 }
                 Some(_) => {}
-                None => self.last_time = Some(time),
+                None => self.last_time = Some(time).into(),
             }
         }
         self.count_marks(seen);
@@ -348,63 +323,5 @@ impl Direction {
         }
         let last = &mut self.trouble().thrown_away;
         last.replace(psn) != Some(psn)
-    }
-
-    #[inline]
-    fn count_marks(&mut self, seen: &Seen) {
-        if let Some(class) = seen.traffic_class {
-            let [data, cnps] = &mut self.dscps;
-            let bit = 1u64 << (class >> 2);
-            let ecn = Ecn::from_tos(class);
-            if seen.is_data() {
-                *data |= bit;
-                if let Some(count) = self.ecn.get_mut(usize::from(ecn.bits())) {
-                    match count.wrapping_add(1) {
-                        0 | 1 => self.note_codepoint(ecn, seen),
-                        next => *count = next,
-                    }
-                }
-                if ecn == Ecn::Ce {
-                    self.note_congestion(seen);
-                }
-            } else if seen.kind == Kind::Cnp {
-                *cnps |= bit;
-                if ecn == Ecn::Ce {
-                    let trouble = self.trouble();
-                    trouble.ecn_ce_cnps = trouble.ecn_ce_cnps.saturating_add(1);
-                    self.note_congestion(seen);
-                }
-            } else if ecn == Ecn::Ce {
-                let trouble = self.trouble();
-                trouble.ecn_ce_acks = trouble.ecn_ce_acks.saturating_add(1);
-                self.note_congestion(seen);
-            }
-        }
-        if let Some(pcp) = seen.pcp {
-            self.pcps |= 1u8 << (pcp & 7);
-        }
-        if seen.kind != Kind::Cnp
-            && let Some(port) = seen.src_port
-        {
-            self.src_ports.add(port);
-        }
-    }
-
-    /// The first packet with data of its ECN codepoint, or one more than can be counted.
-    #[cold]
-    fn note_codepoint(&mut self, ecn: Ecn, seen: &Seen) {
-        if let Some(count) = self.ecn.get_mut(usize::from(ecn.bits())) {
-            *count = count.saturating_add(1);
-        }
-        if ecn == Ecn::NotEct && self.first_not_ect == 0 {
-            let behind = seen.frame.saturating_sub(self.first_frame).saturating_add(1);
-            self.first_not_ect = u32::try_from(behind).unwrap_or(0);
-        }
-    }
-
-    /// The first packet with data that cannot be marked.
-    pub(super) fn first_not_ect_frame(&self) -> Option<NonZeroU64> {
-        let behind = u64::from(self.first_not_ect).checked_sub(1)?;
-        NonZeroU64::new(self.first_frame.saturating_add(behind))
     }
 }

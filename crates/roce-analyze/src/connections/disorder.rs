@@ -39,8 +39,7 @@ pub(super) fn is_behind_answer(this: &mut Direction, seen: &Seen, span: u32) -> 
 /// answer is right.
 pub(super) fn settle_order(dirs: &mut [Direction; 2]) {
     for dir in dirs.iter_mut() {
-        let messages =
-            dir.messages.iter().fold(0u64, |sum, count| sum.saturating_add((*count).into()));
+        let messages = u64::from(dir.all_messages());
         let Some(trouble) = &mut dir.trouble else { continue };
         let behind = trouble.behind_answers;
         if behind < MANY && behind.saturating_mul(2) < messages {
@@ -68,7 +67,7 @@ pub(super) fn settle_order(dirs: &mut [Direction; 2]) {
 impl Direction {
     /// Whether the packet stands far behind a later one.
     pub(super) fn steps_back(&self, seen: &Seen) -> bool {
-        let times = self.last_time.zip(seen.time);
+        let times = self.last_time.get().zip(seen.time);
         times.is_some_and(|(last, now)| now.saturating_add(STEP) < last)
     }
 
@@ -82,16 +81,16 @@ impl Direction {
 
     /// The capture goes on with what was before: what was sent before which is told anew.
     pub(super) fn step_back(&mut self, seen: &Seen) {
-        let last = self.last_time;
+        let last = self.last_time.get();
         let trouble = self.trouble();
         trouble.latest_time = trouble.latest_time.max(last);
-        self.last_time = seen.time;
+        self.last_time = seen.time.into();
         self.ip_id = seen.ip_id.map_or(self.ip_id, |id| id.wrapping_sub(1));
     }
 
     /// The time of the latest packet, in nanoseconds, wherever it stands.
     pub(super) fn latest_time(&self) -> Option<u64> {
-        self.last_time.max(self.trouble.as_ref().and_then(|trouble| trouble.latest_time))
+        self.last_time.get().max(self.trouble.as_ref().and_then(|trouble| trouble.latest_time))
     }
 }
 

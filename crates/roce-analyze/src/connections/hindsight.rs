@@ -285,7 +285,7 @@ impl Direction {
 
     /// Whether the sender has sent something so shortly before that nothing can have timed out.
     pub(super) fn is_soon(&self, seen: &Seen) -> bool {
-        let times = self.last_time.zip(seen.time);
+        let times = self.last_time.get().zip(seen.time);
         times.is_some_and(|(last, now)| now.saturating_sub(last) < SHORTEST_TIMEOUT)
     }
 }

@@ -92,7 +92,7 @@ pub(super) fn wild(
 
 /// How long nothing was seen of the connection.
 fn idle_time(this: &Direction, back: &Direction, seen: &Seen) -> Option<u64> {
-    let last = this.last_time.max(back.last_time)?;
+    let last = this.last_time.get().max(back.last_time.get())?;
     Some(seen.time?.saturating_sub(last))
 }
 
@@ -103,16 +103,12 @@ pub(super) fn is_held_near(this: &mut Direction, back: &Direction, seen: &Seen, 
     let is_beginning = seen.place.begins()
         && this.answered == this.next
         && !this.has(flag::NAKED | flag::IN_ROUND)
-        && messages(this) > 1
+        && this.all_messages() > 1
         && idle_time(this, back, seen).is_some_and(|idle| idle >= PAUSE);
     if is_beginning {
         this.trouble().held = Some(Held::new(seen, span, false, true));
     }
     is_beginning
-}
-
-fn messages(this: &Direction) -> u32 {
-    this.messages.iter().fold(0, |sum, count| sum.saturating_add(*count))
 }
 
 /// A request comes while others are held; `None` when that says nothing of it.
@@ -157,7 +153,7 @@ pub(super) fn is_answer_to_held(
     pmtu: &mut Pmtu,
     seen: &Seen,
 ) -> bool {
-    let total = messages(asked);
+    let total = asked.all_messages();
     let Some(held) = asked.trouble.as_ref().and_then(|trouble| trouble.held.as_ref()) else {
         return false;
     };

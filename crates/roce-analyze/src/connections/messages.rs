@@ -48,22 +48,50 @@ pub(super) fn account(this: &mut Direction, seen: &Seen, span: u32, is_repeated:
 #[allow(clippy::inline_always, reason = "once for every packet")]
 pub(super) fn account_answered(this: &mut Direction, seen: &Seen) -> u32 {
     this.goodput = this.goodput.saturating_add(u64::from(seen.payload));
-    let (slot, bytes) = match seen.kind {
-        Kind::Send => (0, seen.payload),
-        Kind::Write => (1, seen.payload),
-        Kind::Read => (2, seen.dma_len.filter(|len| *len <= MAX_DMA_LEN).unwrap_or(0)),
-        Kind::Atomic => (3, 8),
-        _ => (4, 0),
+    let ends = u32::from(seen.place.ends());
+    let [sends, writes, reads] = &mut this.messages;
+    let [send_bytes, write_bytes] = &mut this.message_bytes;
+    let (count, sum, bytes) = match seen.kind {
+        Kind::Send => (sends, send_bytes, seen.payload),
+        Kind::Write => (writes, write_bytes, seen.payload),
+        Kind::Read => {
+            let len = seen.dma_len.filter(|len| *len <= MAX_DMA_LEN).unwrap_or(0);
+            (reads, &mut this.read_bytes, len)
+        }
+        kind => return account_rare(this, kind == Kind::Atomic),
     };
-    if let Some(sum) = this.message_bytes.get_mut(slot) {
-        *sum = sum.saturating_add(u64::from(bytes));
-    }
-    if seen.place.ends()
-        && let Some(count) = this.messages.get_mut(slot)
-    {
-        *count = count.saturating_add(1);
-    }
+    *sum = sum.saturating_add(bytes.into());
+    *count = count.saturating_add(ends);
     bytes
+}
+
+/// An atomic request or a FLUSH: each is one packet.
+#[cold]
+fn account_rare(this: &mut Direction, is_atomic: bool) -> u32 {
+    let [atomics, flushes] = &mut this.more().rare_messages;
+    let (count, bytes) = if is_atomic { (atomics, 8) } else { (flushes, 0) };
+    *count = count.saturating_add(1);
+    bytes
+}
+
+impl Direction {
+    /// Messages that have ended: send, write, read, atomic, flush.
+    pub(super) fn messages_by_kind(&self) -> [u32; 5] {
+        let [send, write, read] = self.messages;
+        let [atomic, flush] = self.more.as_ref().map_or([0; 2], |more| more.rare_messages);
+        [send, write, read, atomic, flush]
+    }
+
+    /// All messages that have ended.
+    pub(super) fn all_messages(&self) -> u32 {
+        self.messages_by_kind().into_iter().fold(0, u32::saturating_add)
+    }
+
+    /// Whether there was a request for an answer with data.
+    pub(super) fn has_wanted_data(&self) -> bool {
+        let [_, _, with_data @ ..] = self.messages_by_kind();
+        with_data.iter().any(|count| *count > 0)
+    }
 }
 
 #[inline(always)]

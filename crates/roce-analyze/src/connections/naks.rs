@@ -107,7 +107,8 @@ fn stop_at(asked: &mut Direction, this: &mut Direction, seen: &Seen) {
 /// what was captured.
 fn note_sequence_nak(asked: &mut Direction, seen: &Seen, waited_for: Psn) {
     let psn = seen.psn;
-    let gap = asked.last_time.zip(seen.time).map_or(0, |(last, now)| now.saturating_sub(last));
+    let gap =
+        asked.last_time.get().zip(seen.time).map_or(0, |(last, now)| now.saturating_sub(last));
     let is_on_its_way = asked.has(flag::IN_ROUND) && psn.is_before(asked.round);
     let trouble = asked.trouble();
     if trouble.rnr.is_some_and(|(rnr, _)| rnr == psn) {

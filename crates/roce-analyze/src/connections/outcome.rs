@@ -56,8 +56,8 @@ pub(super) fn report(mut conn: Conn, end: CaptureEnd) -> Connection {
     };
     let both = [&there, &back];
     let seen = |d: &&Direction| d.packets > 0;
-    let first = both.into_iter().filter(seen).map(|d| (d.first_frame, d.first_time));
-    let first = first.chain(first_seen).min_by_key(|(frame, _)| *frame);
+    let first = both.into_iter().filter(seen).map(|d| (d.first_frame, d.first_time.get()));
+    let first = first.chain(first_seen.map(|first| *first)).min_by_key(|(frame, _)| *frame);
     let last_ns = both.into_iter().filter_map(Direction::latest_time).max();
     let last_cm = cm.as_ref().and_then(|cm| cm.frames.last().copied());
     let last_frame = both.into_iter().filter(seen).map(|d| d.last_frame).chain(last_cm).max();
@@ -79,7 +79,7 @@ pub(super) fn report(mut conn: Conn, end: CaptureEnd) -> Connection {
         first_frame: first.map_or(0, |(frame, _)| frame),
         last_frame: last_frame.unwrap_or(0),
         outcome,
-        fatal,
+        fatal: fatal.map(|fatal| *fatal),
         cm,
         is_mirrored,
         a_to_b: direction(there, service, is_mirrored, end.time),

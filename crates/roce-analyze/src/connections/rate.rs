@@ -18,27 +18,12 @@ const SERIES_PACKETS: u64 = 16;
 /// in it is the difference of what was counted.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Rate {
-    /// When it ends, in nanoseconds; 0 before the first packet.
-    end: u64,
-    /// The bytes of the direction when it began.
-    bytes_at: u64,
+    /// The lower half of the bytes of the direction when it began.
+    bytes_at: u32,
     /// Bytes of the millisecond before it.
     last: u32,
     /// Most bytes of frames in a millisecond of the clock.
     peak: u32,
-}
-
-/// What is kept of the milliseconds that are over.
-#[derive(Clone, Default, Debug)]
-pub(super) struct Course {
-    /// When the millisecond began that had the most bytes, in nanoseconds.
-    peak_at: u64,
-    /// Bytes and goodput of the direction when the second began that is open.
-    second_at: (u64, u64),
-    /// Most bytes of frames in a second of the clock, in units of 256 bytes.
-    peak_second: u32,
-    series: Option<Box<Series>>,
-    pub reaction: Option<Box<Reaction>>,
 }
 
 /// What is told of a direction's rates.
@@ -51,12 +36,18 @@ pub(super) struct Rates {
     pub reaction: Option<Box<Reaction>>,
 }
 
+/// The lower half of a number.
+#[allow(clippy::cast_possible_truncation, reason = "half of it is wanted")]
+const fn low(number: u64) -> u32 {
+    number as u32
+}
+
 impl Direction {
     /// Time goes on, with a packet of either direction.
     #[inline]
     pub(super) fn tick(&mut self, time: Option<u64>, budget: &mut Budget) {
         if let Some(time) = time
-            && time >= self.rate.end
+            && time >= self.millisecond_end
         {
             self.turn(time, budget);
         }
@@ -66,13 +57,13 @@ impl Direction {
     #[inline(never)]
     fn turn(&mut self, time: u64, budget: &mut Budget) {
         let next = time / NANOS_PER_MILLISECOND;
-        if self.rate.end > 0 {
-            let done = (self.rate.end / NANOS_PER_MILLISECOND).saturating_sub(1);
+        if self.millisecond_end > 0 {
+            let done = (self.millisecond_end / NANOS_PER_MILLISECOND).saturating_sub(1);
             let bytes = self.close_millisecond(done);
             let is_next = done.checked_add(1) == Some(next);
             self.rate.last = if is_next { bytes } else { 0 };
             if self.has(flag::NOTIFIED)
-                && let Some(reaction) = &mut self.course.reaction
+                && let Some(reaction) = self.more.as_mut().and_then(|more| more.reaction.as_mut())
             {
                 reaction.close(done, bytes.into(), next);
             }
@@ -81,63 +72,69 @@ impl Direction {
                 self.close_second(second, budget);
             }
         }
-        self.rate.bytes_at = self.bytes;
-        self.rate.end = next.saturating_add(1).saturating_mul(NANOS_PER_MILLISECOND);
+        self.rate.bytes_at = low(self.bytes);
+        self.millisecond_end = next.saturating_add(1).saturating_mul(NANOS_PER_MILLISECOND);
     }
 
     fn close_millisecond(&mut self, done: u64) -> u32 {
-        let bytes = self.bytes.saturating_sub(self.rate.bytes_at);
-        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        // At 400 Gbit/s it is 50 MB.
+        let bytes = low(self.bytes).wrapping_sub(self.rate.bytes_at);
         if bytes > self.rate.peak {
             self.rate.peak = bytes;
-            self.course.peak_at = done.saturating_mul(NANOS_PER_MILLISECOND);
+            self.peak_at = done.saturating_mul(NANOS_PER_MILLISECOND);
         }
         bytes
     }
 
     fn close_second(&mut self, second: u64, budget: &mut Budget) {
-        let course = &mut self.course;
-        let (bytes_at, goodput_at) = course.second_at;
+        let (bytes_at, goodput_at) = self.second_at;
         let bytes = self.bytes.saturating_sub(bytes_at);
+        let goodput = self.goodput.saturating_sub(goodput_at);
+        self.second_at = (self.bytes, self.goodput);
         let units = u32::try_from(bytes.div_ceil(SECOND_UNIT)).unwrap_or(u32::MAX);
-        course.peak_second = course.peak_second.max(units);
-        if course.series.is_none()
-            && self.packets >= SERIES_PACKETS
-            && let Some(left) = budget.series.checked_sub(1)
-        {
+        self.peak_second = self.peak_second.max(units);
+        let has_series = self.more.as_ref().is_some_and(|more| more.series.is_some());
+        if has_series || self.packets >= SERIES_PACKETS {
+            self.add_to_series(second, (bytes, goodput), budget);
+        }
+    }
+
+    fn add_to_series(&mut self, second: u64, (bytes, goodput): (u64, u64), budget: &mut Budget) {
+        let has_series = self.more.as_ref().is_some_and(|more| more.series.is_some());
+        if !has_series {
+            let Some(left) = budget.series.checked_sub(1) else { return };
             budget.series = left;
-            course.series = Some(Box::new(Series::new(second)));
         }
-        if let Some(series) = &mut course.series {
-            series.add(second, bytes, self.goodput.saturating_sub(goodput_at));
-        }
-        course.second_at = (self.bytes, self.goodput);
+        let series = &mut self.more().series;
+        let series = series.get_or_insert_with(|| Box::new(Series::new(second)));
+        series.add(second, bytes, goodput);
     }
 
     /// The direction is told of congestion on its way.
     pub(super) fn notified(&mut self) {
-        if self.rate.end == 0 {
+        if self.millisecond_end == 0 {
             return;
         }
-        let millisecond = (self.rate.end / NANOS_PER_MILLISECOND).saturating_sub(1);
+        let millisecond = (self.millisecond_end / NANOS_PER_MILLISECOND).saturating_sub(1);
         let last = u64::from(self.rate.last);
         self.set(flag::NOTIFIED, true);
-        let reaction = &mut self.course.reaction;
+        let reaction = &mut self.more().reaction;
         reaction.get_or_insert_with(|| Box::new(Reaction::new(millisecond, last))).notify();
     }
 
     /// Ends the count; `None` when no packet had a time.
     pub(super) fn take_rates(&mut self) -> Option<Rates> {
-        let done = (self.rate.end / NANOS_PER_MILLISECOND).checked_sub(1)?;
+        let done = (self.millisecond_end / NANOS_PER_MILLISECOND).checked_sub(1)?;
         self.close_millisecond(done);
         let second = done / MILLISECONDS_PER_SECOND;
         self.close_second(second, &mut Budget { histograms: 0, series: 0 });
-        let Course { peak_at, peak_second, series, reaction, .. } =
-            core::mem::take(&mut self.course);
+        let more = self.more.as_mut();
+        let (series, reaction) =
+            more.map_or((None, None), |more| (more.series.take(), more.reaction.take()));
         Some(Rates {
             peak_millisecond: self.rate.peak.into(),
-            peak_at,
-            peak_second: u64::from(peak_second).saturating_mul(SECOND_UNIT),
+            peak_at: self.peak_at,
+            peak_second: u64::from(self.peak_second).saturating_mul(SECOND_UNIT),
             series,
             reaction,
         })

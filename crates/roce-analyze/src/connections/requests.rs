@@ -356,7 +356,7 @@ pub(super) fn is_copy(this: &Direction, other: &Direction, seen: &Seen, is_reque
     if is_request && !this.is_mirrored() && !is_untroubled(this, other) {
         return false;
     }
-    let soon = match (this.last_time, seen.time) {
+    let soon = match (this.last_time.get(), seen.time) {
         (Some(last), Some(now)) => now.saturating_sub(last) < COPY,
         _ => true,
     };

@@ -24,7 +24,7 @@ pub(super) fn may_be_astray(asked: &Direction, this: &Direction, seen: &Seen) ->
 }
 
 fn is_silent(asked: &Direction, seen: &Seen) -> bool {
-    let times = asked.last_time.zip(seen.time);
+    let times = asked.last_time.get().zip(seen.time);
     times.is_some_and(|(last, now)| now.saturating_sub(last) >= PAUSE)
 }
 

@@ -123,7 +123,7 @@ fn on_gap(
 /// and late packets may be all there is.
 fn is_early(this: &Direction, seen: &Seen) -> bool {
     let longest = this.times.as_ref().map_or(0, |times| times.ack_latency.longest());
-    let waited = this.last_time.zip(seen.time).map(|(last, now)| now.saturating_sub(last));
+    let waited = this.last_time.get().zip(seen.time).map(|(last, now)| now.saturating_sub(last));
     this.is_soon(seen) || waited.is_some_and(|waited| waited <= longest)
 }
 

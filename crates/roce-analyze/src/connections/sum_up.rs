@@ -22,19 +22,19 @@ pub(super) fn direction(
     is_mirrored: bool,
     end: Option<u64>,
 ) -> Box<DirectionReport> {
-    let rates = this.take_rates().filter(|_| this.first_time.is_some());
+    let rates = this.take_rates().filter(|_| this.first_time.get().is_some());
     let (_, most_in_flight) = this.in_flight;
-    let [send, write, read, atomic, flush] = this.messages.map(u64::from);
-    let [send_bytes, write_bytes, read_bytes] = this.message_bytes;
+    let [send, write, read, atomic, flush] = this.messages_by_kind().map(u64::from);
+    let [send_bytes, write_bytes] = this.message_bytes;
     let sizes = MessageBytes {
         send: send_bytes,
         write: write_bytes,
-        read: read_bytes,
+        read: this.read_bytes,
         // They are 8 bytes each.
         atomic: atomic.saturating_mul(8),
     };
-    let data = this.ecn.map(u64::from);
-    let [data_dscps, cnp_dscps] = this.dscps;
+    let data = this.ecn();
+    let [data_dscps, cnp_dscps] = this.dscps();
     let mut report = Box::new(DirectionReport {
         packets: this.packets,
         bytes: this.bytes,

@@ -105,7 +105,7 @@ impl Table {
                 let (this, other) = if at.dir() == 0 { (a, b) } else { (b, a) };
                 let mut parts = this.fetch() ^ u64::from(conn.is_recent);
                 if seen.kind.is_request() {
-                    parts ^= this.fetch_requests() ^ this.fetch_data();
+                    parts ^= this.fetch_requests();
                     *open = Some(&this.open);
                 } else {
                     *times = other.times.as_deref();

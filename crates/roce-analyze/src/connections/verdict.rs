@@ -64,20 +64,20 @@ pub(super) fn verdict((theirs, service): (&Direction, Service), seen: &Seen, nea
         return Verdict::Silent;
     }
     let window = WINDOW.unsigned_abs();
-    let [_, _, with_data @ ..] = theirs.messages;
-    let wants_data = with_data.iter().any(|count| *count > 0);
     let behind = seen.psn.distance_from(end_of(theirs));
     if behind >= 0 {
         return Verdict::RuledOut { is_near: behind.unsigned_abs() <= near };
     }
     let (is_there, is_near) = (behind.unsigned_abs() <= window, behind.unsigned_abs() <= near);
-    if !is_there || (matches!(seen.kind, Kind::ReadResponse | Kind::AtomicAck) && !wants_data) {
+    if !is_there
+        || (matches!(seen.kind, Kind::ReadResponse | Kind::AtomicAck) && !theirs.has_wanted_data())
+    {
         return Verdict::RuledOut { is_near };
     }
     if !seen.psn.is_before(theirs.answered) {
         return Verdict::Fits;
     }
-    let is_young = match (theirs.first_time, seen.time) {
+    let is_young = match (theirs.first_time.get(), seen.time) {
         (Some(first), Some(now)) => now.saturating_sub(first) < YOUNG,
         _ => seen.frame.saturating_sub(theirs.first_frame) < FIRST_FRAMES,
     };

@@ -144,6 +144,8 @@ pub(crate) fn run(args: &ConnectionsArgs) -> Result<Outcome> {
     say_evicted(&report);
     trace.say_disorder();
     trace.settle(false)?;
+    // The process ends here, and its memory with it: to give back a million pieces takes time.
+    core::mem::forget(report);
     Ok(Outcome::Done)
 }
 
