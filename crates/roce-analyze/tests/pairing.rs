@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 use common::pairs::{Numbers, Pair, in_order};
 use common::{Record, analyze};
-use roce_analyze::connections::{Config, LearnedFrom, Report};
+use roce_analyze::connections::{Config, Event, LearnedFrom, Report};
 use roce_analyze::findings::{Policy, evaluate};
 
 /// Queue pairs as collective communication uses them: one message each in every round, all of the
@@ -314,4 +314,41 @@ fn where_nothing_tells_whose_answers_are_there_no_timeout_is_told() {
     }
     let report = analyze(&in_order(records), Config::default());
     assert_eq!((score(&report, &pairs), ids(&report)), ((0, 0), vec!["unpaired-flows"]));
+    for sent in report.connections.iter().map(|c| &c.a_to_b).filter(|sent| sent.acks == 0) {
+        let why = *sent.retransmissions;
+        assert_eq!((why.timeout_driven, why.unknown), (0, 12));
+        assert_eq!((sent.loss.unwrap().after_capture, sent.duplicate_requests), (0, 0));
+        assert_eq!(sent.frames(Event::Retransmitted).count(), 10);
+    }
+}
+
+/// What asked for it is not made up later either, when both flows are known to be one connection and
+/// their first packets are kept no more.
+#[test]
+fn what_was_sent_again_before_flows_were_paired_has_no_known_cause() {
+    let pairs = [0, 1].map(|nth| Pair { qpns: [0x100 + nth, 0x900 + nth], ports: [0xc100; 2] });
+    let mut records = Vec::new();
+    for (round, start) in (0..300).map(|round| (round, u64::from(round) * 2_000_000)) {
+        for (nth, pair) in pairs.into_iter().enumerate() {
+            if round < 160 || nth == 0 {
+                records.push(pair.send(0, start, round));
+                records.push(pair.ack(1, start + 10_000, round, round + 1));
+            }
+            if round == 50 {
+                // The answer was a NAK, and is all that tells why.
+                records.pop();
+                records.push(pair.send(0, start + 200, round + 1));
+                records.push(pair.nak(1, start + 10_000, round, round));
+                records.push(pair.send(0, start + 600_000, round));
+                records.push(pair.ack(1, start + 610_000, round, round + 1));
+            }
+        }
+    }
+    let report = analyze(&in_order(records), Config::default());
+    assert_eq!(score(&report, &pairs).1, 0);
+    let sent = &report.connections.iter().find(|c| c.is_two_way()).unwrap().a_to_b;
+    let why = *sent.retransmissions;
+    assert_eq!((why.timeout_driven, why.unknown), (0, 1));
+    assert!(report.connections.iter().all(|c| c.a_to_b.retransmissions.timeout_driven == 0));
+    assert!(!ids(&report).contains(&"ack-timeout"));
 }

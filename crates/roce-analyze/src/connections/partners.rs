@@ -296,8 +296,16 @@ fn last_answer(conn: &Conn) -> Option<Seen> {
 fn put_together(conn: &mut Conn, taken: Conn, pair: Pair) {
     let [taken, _] = taken.dirs;
     conn.log = None;
+    let had_answers = taken.packets > 0;
     conn.dirs[1] = taken;
     let [there, back] = &mut conn.dirs;
+    if had_answers {
+        // Some came by that were to these requests, and nobody knew.
+        for trouble in [&mut *there, &mut *back].into_iter().filter_map(|way| way.trouble.as_mut())
+        {
+            trouble.forget_causes();
+        }
+    }
     if there.has(flag::UNMATCHED) {
         back.forget_waiting();
     }

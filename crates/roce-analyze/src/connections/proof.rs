@@ -30,7 +30,7 @@ pub enum Event {
     RetransmittedOnRnr,
     /// A retransmission that nothing asked for.
     RetransmittedOnTimeout,
-    /// A retransmission whose cause does not show, as no answers were captured.
+    /// A retransmission whose cause does not show, as no answers to the requests were known then.
     Retransmitted,
     /// A packet behind one that was sent later.
     OutOfOrder,
@@ -105,12 +105,26 @@ impl Event {
                 | Self::RetransmittedOnGap
                 | Self::RetransmittedOnRnr
                 | Self::RetransmittedOnTimeout
+                | Self::Retransmitted
                 | Self::OutOfOrder
                 | Self::ReorderedAfterCapture
                 | Self::LostOrLate
                 | Self::DuplicateAck
                 | Self::OpcodeSequence
         )
+    }
+
+    /// What is left of it where no answers are known that could have told it: that something is
+    /// sent again shows all the same.
+    pub(super) const fn without_answers(self) -> Option<Self> {
+        match self {
+            Self::LostAfterCapture | Self::LostOrLate => None,
+            Self::RetransmittedOnNak
+            | Self::RetransmittedOnGap
+            | Self::RetransmittedOnRnr
+            | Self::RetransmittedOnTimeout => Some(Self::Retransmitted),
+            other => Some(other),
+        }
     }
 
     /// In words, what the packet itself does not say; `None` where it does.
@@ -240,6 +254,11 @@ impl Proofs {
         self.list.retain(|proof| is_wanted(proof.event));
     }
 
+    /// Takes back what only answers could tell.
+    pub(super) fn forget_causes(&mut self) {
+        self.list = without_answers(self.list.iter().copied()).collect();
+    }
+
     /// Takes the last few of a kind for another.
     pub(super) fn turn_last(&mut self, old: Event, new: Event, count: u64) {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
@@ -269,6 +288,14 @@ impl Proofs {
     pub(super) fn into_list(self) -> Box<[Proof]> {
         self.list.into_boxed_slice()
     }
+}
+
+/// What is left of the proofs where no answers are known.
+pub(super) fn without_answers(
+    proofs: impl IntoIterator<Item = Proof>,
+) -> impl Iterator<Item = Proof> {
+    let left = |proof: Proof| Some(Proof { event: proof.event.without_answers()?, ..proof });
+    proofs.into_iter().filter_map(left)
 }
 
 impl Many {

@@ -4,7 +4,7 @@ use core::num::NonZeroU32;
 
 use roce_wire::Service;
 
-use super::direction::{Direction, Times};
+use super::direction::{Direction, Times, flag};
 use super::doubt::doubt_losses;
 use super::key::is_datagram;
 use super::proof::{Event, Proofs};
@@ -44,6 +44,7 @@ pub(super) fn direction(
         message_bytes: sizes.total(),
         message_bytes_by_kind: sizes,
         acks: u64::from(this.acks),
+        has_strange_answers: this.has(flag::UNMATCHED),
         ecn: EcnReport { data, ..EcnReport::default() },
         p_key: this.p_key(),
         q_key: this.q_key(),
@@ -129,7 +130,7 @@ fn add_trouble(report: &mut DirectionReport, trouble: Trouble, is_mirrored: bool
         gap_driven: u64::from(trouble.rounds_gap),
         rnr_driven: u64::from(trouble.rounds_rnr),
         timeout_driven: u64::from(trouble.rounds_timeout),
-        unknown: 0,
+        unknown: u64::from(trouble.rounds_unknown),
         go_back_n: u64::from(trouble.go_back_n),
         selective: u64::from(trouble.selective),
     }

@@ -176,6 +176,8 @@ pub(super) struct Trouble {
     pub rounds_gap: u32,
     pub rounds_rnr: u32,
     pub rounds_timeout: u32,
+    /// Those of a time when the answers were not known to be this connection's.
+    pub rounds_unknown: u32,
     /// Retransmissions that went on to the end of what had been sent, and those that did not.
     pub go_back_n: u32,
     pub selective: u32,
@@ -203,6 +205,20 @@ pub(super) struct Trouble {
 }
 
 impl Trouble {
+    /// Takes back what only the answers could tell: so far those of the connection were not known.
+    pub(super) fn forget_causes(&mut self) {
+        let rounds = [self.rounds_nak, self.rounds_gap, self.rounds_rnr, self.rounds_timeout];
+        (self.rounds_nak, self.rounds_gap, self.rounds_rnr, self.rounds_timeout) = (0, 0, 0, 0);
+        self.rounds_unknown = rounds.into_iter().fold(self.rounds_unknown, u32::saturating_add);
+        (self.lost_after, self.doubtful_after, self.unproven_losses) = (0, 0, 0);
+        (self.duplicate_requests, self.unproven_duplicates) = (0, 0);
+        self.newest_duplicates.clear();
+        self.doubtful.clear();
+        (self.doubt, self.doubt_loss) = (None, None);
+        (self.tries, self.rnr_tries) = (None, None);
+        self.proofs.forget_causes();
+    }
+
     /// A request was lost before the capture point, as the packet in this frame shows; for certain
     /// where the IP identification tells it.
     pub(super) fn lose(&mut self, psn: Psn, is_again: bool, frame: u64, is_certain: bool) {

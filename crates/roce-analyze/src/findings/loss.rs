@@ -3,20 +3,15 @@
 use roce_wire::Reject;
 
 use super::collect::{Collector, way, ways};
-use super::one_way::Unknown;
 use crate::connections::{Connection, DirectionReport, Event, Oddity, Report};
 
-pub(super) fn judge(report: &Report, unknown: &Unknown, found: &mut Collector) {
+pub(super) fn judge(report: &Report, found: &mut Collector) {
     for connection in &report.connections {
         for (way, direction) in ways(connection) {
             lost(connection, &way, direction, found);
             late(&way, direction, found);
             lost_or_late(&way, direction, found);
-            // A NAK may have asked for what is sent again, in a flow that is not known to be its other
-            // direction.
-            if !unknown.include(connection) {
-                timed_out(connection, &way, direction, found);
-            }
+            timed_out(connection, &way, direction, found);
             repeated(connection, &way, direction, found);
         }
     }

@@ -140,9 +140,8 @@ fn judge(
     setup::judge(report, &mut found);
     versions::judge(report, &strangers, &mut found);
     endpoint::judge(report, policy, &strangers, &mut found);
-    let unknown = one_way::Unknown::of(report, &strangers);
-    loss::judge(report, &unknown, &mut found);
-    one_way::judge(report, &strangers, unknown, &mut found);
+    loss::judge(report, &mut found);
+    one_way::judge(report, &strangers, &mut found);
     congestion::judge(report, &mut found);
     flow_control::judge(report, policy, &mut found);
     marking::judge(report, policy, &mut found);

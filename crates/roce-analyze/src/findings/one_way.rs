@@ -71,31 +71,14 @@ fn unpaired(report: &Report, strangers: &Strangers) -> HashMap<Hosts, Unpaired> 
     unpaired
 }
 
-/// Flows whose other direction may be in the capture, though it is not known which it is.
-pub(super) struct Unknown(HashMap<Hosts, Unpaired>);
-
-impl Unknown {
-    pub(super) fn of(report: &Report, strangers: &Strangers) -> Self {
-        Self(unpaired(report, strangers))
-    }
-
-    /// Whether answers to the connection's requests may be in the capture.
-    pub(super) fn include(&self, connection: &Connection) -> bool {
-        let is_alone = connection.learned_from.is_none() && !connection.is_two_way();
-        is_alone && self.0.get(&hosts(connection)).is_some_and(Unpaired::is_both_ways)
-    }
-}
-
 /// Flows without another direction. Where there are some both ways they may be each other's.
-pub(super) fn judge(
-    report: &Report,
-    strangers: &Strangers,
-    unknown: Unknown,
-    found: &mut Collector,
-) {
+pub(super) fn judge(report: &Report, strangers: &Strangers, found: &mut Collector) {
+    let unpaired = unpaired(report, strangers);
     let single = report.connections.iter().filter(|c| is_single(c, strangers));
     for connection in single.filter(|connection| is_long(connection)) {
-        if unknown.include(connection) {
+        if connection.learned_from.is_none()
+            && unpaired.get(&hosts(connection)).is_some_and(Unpaired::is_both_ways)
+        {
             continue;
         }
         for (way, direction) in ways(connection).into_iter().filter(|(_, d)| d.packets > 0) {
@@ -106,7 +89,6 @@ pub(super) fn judge(
             }
         }
     }
-    let Unknown(unpaired) = unknown;
     let is_told = |unpaired: &Unpaired| unpaired.is_both_ways() && unpaired.has_many;
     let mut both_ways: Vec<_> =
         unpaired.into_iter().filter(|(_, unpaired)| is_told(unpaired)).collect();

@@ -97,6 +97,13 @@ impl Pair {
         let packet = self.to(from, Opcode::RC_ACKNOWLEDGE, psn).aeth(aeth);
         self.packet(from, time_ns, &packet.icrc(icrc))
     }
+
+    /// A NAK that asks for this PSN.
+    pub(crate) fn nak(self, from: usize, time_ns: u64, psn: u32, msn: u32) -> Record {
+        let aeth = Aeth::new(Syndrome(0x60), Msn::new(msn));
+        let packet = self.to(from, Opcode::RC_ACKNOWLEDGE, psn).aeth(aeth);
+        self.packet(from, time_ns, &packet)
+    }
 }
 
 /// Records in the order of their times.

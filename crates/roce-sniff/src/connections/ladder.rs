@@ -105,7 +105,7 @@ impl Sink for Ladder<'_> {
             return Ok(skipped);
         }
         let Some((net, packet)) = frame.packet() else { return Ok(skipped) };
-        let Some(forth) = self.direction(net, packet) else { return Ok(skipped) };
+        let Some(forth) = self.direction(captured.number, net, packet) else { return Ok(skipped) };
         let [there, back] = &mut self.milliseconds;
         let counted = if forth { there } else { back };
         counted.record(captured.time_ns, captured.wire_len);
@@ -118,15 +118,18 @@ impl Sink for Ladder<'_> {
 
 impl Ladder<'_> {
     /// Whether the packet goes from A to B; `None` when it is not of this connection.
-    fn direction(&self, net: &Net<'_>, packet: &Packet<'_>) -> Option<bool> {
-        let Connection { a, b, carrier, .. } = self.connection;
+    fn direction(&self, number: u64, net: &Net<'_>, packet: &Packet<'_>) -> Option<bool> {
+        let Connection { a, b, carrier, cm, .. } = self.connection;
         if net.carrier() != *carrier {
             return None;
         }
+        // What goes to a queue pair that nobody knows is of this connection only where that asks for
+        // it.
+        let asks = cm.as_ref().is_some_and(|cm| cm.frames.contains(&number));
         let to = |from: Addr, to: Addr, qpn: Option<u32>| {
             net.src() == from
                 && net.dst() == to
-                && qpn.is_none_or(|qpn| packet.bth.dest_qp() == Qpn::new(qpn))
+                && qpn.map_or(asks, |qpn| packet.bth.dest_qp() == Qpn::new(qpn))
         };
         match (to(a.addr, b.addr, b.qpn), to(b.addr, a.addr, a.qpn)) {
             (true, _) => Some(true),

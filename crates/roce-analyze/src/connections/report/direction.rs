@@ -55,7 +55,8 @@ pub struct Retransmissions {
     pub rnr_driven: u64,
     /// Nothing: the requester waited in vain.
     pub timeout_driven: u64,
-    /// What it was does not show: no answers were captured, not of any connection of the two hosts.
+    /// What it was does not show: no answers were captured, or it was not known then which are to
+    /// these requests.
     #[serde(skip_serializing_if = "json::is_zero")]
     pub unknown: u64,
     /// How many of them sent everything again up to the newest packet.
@@ -194,6 +195,9 @@ pub struct DirectionReport {
     pub rnr_stall_ns: u64,
     /// Acknowledgements that went this way.
     pub acks: u64,
+    /// Whether answers went this way to requests that are not known.
+    #[serde(skip)]
+    pub has_strange_answers: bool,
     /// Acknowledgements of what was acknowledged before.
     pub duplicate_acks: u64,
     /// Congestion notifications that went this way.
