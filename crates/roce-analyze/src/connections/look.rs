@@ -22,7 +22,7 @@ const MOST_HELD: usize = 64;
 const MOST_BY_PORT: usize = 64;
 
 /// What looking at all candidates gave.
-#[derive(Default)]
+#[derive(Clone, Default, Debug)]
 pub(super) struct Look {
     pub fits: Vec<usize>,
     pub ruled_out: Vec<usize>,
@@ -42,15 +42,17 @@ pub(super) struct Look {
     pub steps: u32,
 }
 
-/// Looks at all that are not ruled out, or at the only one that it may be.
+/// Looks at all that are not ruled out, or at the only one that it may be; `look` is an earlier one,
+/// whose room is used again.
 pub(super) fn look(
+    look: Look,
     table: &Table,
     (group, place, other): (&Group, Place, usize),
     (conn, me): (&Conn, &Member),
     seen: &Seen,
     only: Option<usize>,
 ) -> Look {
-    let mut look = Look::default();
+    let mut look = look.emptied();
     let port = port_of(me, conn);
     let Some(side) = group.sides.get(other) else { return look };
     let words = only.map_or(0..side.members.len().div_ceil(64), |only| {
@@ -84,6 +86,14 @@ pub(super) fn look(
 }
 
 impl Look {
+    fn emptied(self) -> Self {
+        let Self { mut fits, mut ruled_out, mut held, .. } = self;
+        fits.clear();
+        ruled_out.clear();
+        held.clear();
+        Self { fits, ruled_out, held, ..Self::default() }
+    }
+
     /// Rules out those that fit and all that is kept speaks against: the only one, or all of a few.
     pub(super) fn hold_to_evidence(
         &mut self,

@@ -104,6 +104,7 @@ impl Unpaired {
     ) -> Option<Found> {
         let conn = table.get(at.slot())?;
         let hosts = conn.dirs[0].key?.hosts();
+        let before = core::mem::take(&mut self.look);
         let (group, place) = self.group(&hosts, at.slot())?;
         let other = other_side(&hosts, place.side);
         let me = member(group, place)?;
@@ -119,19 +120,20 @@ impl Unpaired {
             // So many at once are no queue pairs that have just begun.
             return Some(Found::Nothing { patience: FIRST_PATIENCE, unproven: None });
         }
-        let mut look = look(table, (group, place, other), (conn, me), seen, only);
+        let mut look = look(before, table, (group, place, other), (conn, me), seen, only);
         let decision = seeker.decide(&mut look, only.is_some());
         self.count_steps(look.steps, is_end);
-        if let Some(pair) = decision.pair {
-            return Some(Found::Pair(pair));
-        }
-        if !is_answer(seen) {
-            return None;
-        }
-        let unproven = decision.unproven;
-        let patience = self.note(&hosts, place, &look, &decision);
-        let patience = if only.is_some() { 0 } else { patience };
-        Some(Found::Nothing { patience, unproven })
+        let found = if let Some(pair) = decision.pair {
+            Some(Found::Pair(pair))
+        } else if is_answer(seen) {
+            let patience = self.note(&hosts, place, &look, &decision);
+            let patience = if only.is_some() { 0 } else { patience };
+            Some(Found::Nothing { patience, unproven: decision.unproven })
+        } else {
+            None
+        };
+        self.look = look;
+        found
     }
 
     /// Remembers what was found out; returns how patient to be with more.

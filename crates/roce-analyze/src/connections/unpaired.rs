@@ -8,6 +8,7 @@ use roce_wire::Psn;
 
 use super::direction::{Direction, flag};
 use super::key::{FlowKey, HostPair};
+use super::look::Look;
 use super::search::Search;
 use super::seen::Seen;
 
@@ -52,6 +53,8 @@ pub(super) struct Unpaired {
     steps: [u64; 2],
     /// How many groups are only room for flows between the same hosts.
     idle: usize,
+    /// The last look at candidates.
+    pub(super) look: Look,
 }
 
 /// Where a flow is in its group.
