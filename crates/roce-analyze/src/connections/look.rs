@@ -2,11 +2,11 @@
 
 use super::connection::{Conn, Percent};
 use super::evidence::Evidence;
+use super::group::{Group, Member, Place, member};
 use super::port;
 use super::report::LearnedFrom;
 use super::seen::Seen;
 use super::table::Table;
-use super::unpaired::{Group, Member, Place, member};
 use super::verdict::{Verdict, is_answer, nearness, verdict};
 
 /// How many candidates are looked at for every answer, on average: the more there are, the fewer

@@ -33,8 +33,7 @@ impl Direction {
             if !seen.is_data() {
                 self.count_others_marks(class, seen);
             } else if self.usual == Usual(Some(class)) {
-                // It cannot wrap unless 2^32 packets come.
-                self.usually = self.usually.wrapping_add(1);
+                self.usually = self.usually.saturating_add(1);
                 if Ecn::from_tos(class) == Ecn::Ce {
                     self.note_congestion(seen);
                 }

@@ -45,6 +45,7 @@ mod evidence;
 mod faulty;
 mod flows;
 mod follow;
+mod group;
 mod hindsight;
 mod holes;
 pub mod json;

@@ -7,6 +7,7 @@
 use roce_wire::Service;
 
 use super::connection::{Conn, Percent};
+use super::group::{Group, Member, Place, member, other_side};
 use super::key::HostPair;
 use super::log::Log;
 use super::look::{Look, MOST_PATIENCE, look};
@@ -14,7 +15,7 @@ use super::report::LearnedFrom;
 use super::requests::WINDOW;
 use super::seen::Seen;
 use super::table::{At, Table};
-use super::unpaired::{Group, Member, Place, Unpaired, member, other_side};
+use super::unpaired::Unpaired;
 use super::verdict::{FIRST_FRAMES, SMALL_PSN, is_answer, nearness};
 
 /// How many answers in a row must fit one flow alone, where there may be more that the capture has

@@ -5,6 +5,7 @@ use roce_wire::{IcrcState, Service};
 use super::connection::Conn;
 use super::direction::flag;
 use super::evidence::Evidence;
+use super::group::{Member, Tried, is_near};
 use super::key::{FlowKey, HostPair};
 use super::log::Log;
 use super::pairing::{Found, Pair, TRIAL};
@@ -13,7 +14,6 @@ use super::search::Search;
 use super::seen::{Kind, Seen};
 use super::table::At;
 use super::tracker::Tracker;
-use super::unpaired::{Member, Tried, is_near};
 use super::verdict::{FIRST_FRAMES, SMALL_PSN, fits, is_answer};
 
 /// How often all flows are gone through at the end of the capture, as every pair that is found may
