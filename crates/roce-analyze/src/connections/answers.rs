@@ -124,9 +124,12 @@ pub(super) fn answer(
 #[inline]
 fn note_answer(asked: &mut Direction, seen: &Seen, data: bool) {
     let is_asked_for = asked.has(flag::ANSWER_DUE) && !seen.psn.is_before(asked.first_due);
+    let (in_round, round) = (asked.has(flag::IN_ROUND), asked.round);
     if let Some(trouble) = &mut asked.trouble {
         trouble.note_answer(seen.psn, data);
-        if !data && !is_asked_for {
+        // It says more than what was sent again since can have called for.
+        let is_ahead = in_round && !seen.psn.is_before(round) && trouble.doubt_loss.is_some();
+        if !data && (!is_asked_for || is_ahead) {
             // Responders say that of what they had before.
             trouble.convict_duplicates(seen.psn);
         }

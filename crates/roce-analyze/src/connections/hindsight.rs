@@ -214,8 +214,15 @@ impl Trouble {
             self.rounds_nak = self.rounds_nak.saturating_sub(1);
             self.proofs.remove(lost.frame, Event::RetransmittedOnNak);
             // That NAK is heard only now.
-            let nak =
-                OpenNak { psn: lost.psn, loss: None, waited_for: arrived, gap: 0, is_void: false };
+            let nak = OpenNak {
+                psn: lost.psn,
+                loss: None,
+                waited_for: arrived,
+                gap: 0,
+                next: arrived,
+                time: None,
+                is_void: false,
+            };
             if self.open_naks.len() >= MAX_NAKS {
                 self.open_naks.remove(0);
             }

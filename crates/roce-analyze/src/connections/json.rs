@@ -177,9 +177,8 @@ impl Cm<'_> {
 }
 
 /// Whether there is nothing to tell.
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-pub(super) const fn is_zero(count: &u64) -> bool {
-    *count == 0
+pub(super) fn is_zero<T: Default + PartialEq>(count: &T) -> bool {
+    *count == T::default()
 }
 
 /// The numbers of the bits that are set.

@@ -83,6 +83,7 @@ mod strange;
 mod sum_up;
 mod suspects;
 mod table;
+mod tail;
 mod timing;
 mod totals;
 mod tracker;

@@ -110,6 +110,8 @@ fn note_sequence_nak(asked: &mut Direction, seen: &Seen, waited_for: Psn) {
     let gap =
         asked.last_time.get().zip(seen.time).map_or(0, |(last, now)| now.saturating_sub(last));
     let is_on_its_way = asked.has(flag::IN_ROUND) && psn.is_before(asked.round);
+    let next = asked.next;
+    let sent = next.distance_from(psn);
     let trouble = asked.trouble();
     if trouble.rnr.is_some_and(|(rnr, _)| rnr == psn) {
         // It had no room for it: what came behind is out of sequence.
@@ -122,17 +124,18 @@ fn note_sequence_nak(asked: &mut Direction, seen: &Seen, waited_for: Psn) {
         // Counted when it comes.
     } else if psn != waited_for || trouble.selective > trouble.go_back_n {
         // Captured, in order or behind what the responder has kept since.
-        trouble.lost_after = trouble.lost_after.saturating_add(1);
+        // The one behind it called for this.
+        trouble.lose_after(sent.saturating_sub(1), seen.frame);
         trouble.doubtful_after = trouble.doubtful_after.saturating_add(1);
         // What was sent again before it was asked for is acknowledged without another time. Was it
         // in order when it was sent first, then that was lost, and not late.
         let was_in_order = |head: Head| !psn.is_before(head.psn) && psn.is_before(head.arrived);
         let is_sent_again = is_on_its_way && trouble.head.is_some_and(was_in_order);
         loss = (!is_sent_again).then_some(seen.frame);
-        trouble.proofs.note(Event::LostAfterCapture, seen.frame);
     }
     if trouble.open_naks.len() >= MAX_NAKS {
         trouble.open_naks.remove(0);
     }
-    trouble.open_naks.push(OpenNak { psn, loss, waited_for, gap, is_void: false });
+    let time = seen.time;
+    trouble.open_naks.push(OpenNak { psn, loss, waited_for, gap, next, time, is_void: false });
 }

@@ -164,6 +164,8 @@ fn take_back_losses(this: &mut Direction) {
     {
         let unproven = trouble.unproven_losses;
         trouble.lost_after = trouble.lost_after.saturating_sub(unproven);
+        let perhaps = u32::try_from(unproven).unwrap_or(u32::MAX);
+        trouble.perhaps_answers = trouble.perhaps_answers.saturating_sub(perhaps);
         trouble.proofs.drop_last(Event::LostAfterCapture, unproven);
         let unproven = trouble.unproven_duplicates;
         trouble.duplicate_requests = trouble.duplicate_requests.saturating_sub(unproven);

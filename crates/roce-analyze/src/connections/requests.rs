@@ -19,6 +19,7 @@ use super::pmtu::Pmtu;
 use super::proof::Event;
 use super::seen::{Place, Seen};
 use super::spans::{resolve_span, span};
+use super::tail;
 use super::trouble::{Late, MAX_REMEMBERED, Trouble};
 use super::waiting::Pending;
 
@@ -136,7 +137,8 @@ fn new_request(this: &mut Direction, seen: &Seen, span: u32, gap: u32) {
     if gap > 0 {
         note_gap(this, seen, gap);
     }
-    if this.has(flag::IN_ROUND) {
+    let is_resent = this.has(flag::IN_ROUND) && gap == 0 && this.goes_on_unseen(seen, span);
+    if this.has(flag::IN_ROUND) && !is_resent {
         if this.was_sent_before(seen) == Some(true) {
             // Overtaken by a retransmission.
             this.note_late(seen, 0);
@@ -150,7 +152,7 @@ fn new_request(this: &mut Direction, seen: &Seen, span: u32, gap: u32) {
     }
     expect_answer(this, seen, span, in_order, false);
     follow_message(this, seen, gap == 0);
-    account(this, seen, span, false);
+    account(this, seen, span, is_resent);
 }
 
 #[cold]
@@ -390,17 +392,19 @@ pub(super) fn retransmission(
         && !seen.psn.is_before(this.round)
         && !(is_asked && this.round.is_before(seen.psn));
     if !goes_on {
+        let tail = tail::missing_from(this, back, seen);
         if this.has(flag::IN_ROUND) {
             this.end_round(seen);
         }
-        super::rounds::begin(this, back, seen, was_lost);
+        super::rounds::begin(this, back, seen, (was_lost, tail));
         this.set(flag::IN_ROUND, true);
     } else if this.round.is_before(seen.psn) {
         this.pass_over(this.round, seen);
     }
-    this.note_lost_again(seen, span);
-    if let Some(head) = &mut this.trouble().head {
-        head.packets = head.packets.saturating_add(1);
+    let times = this.follow_tail(seen).min(tail::MOST_TIMES);
+    let is_known = this.note_lost_again(seen, span);
+    for _ in u32::from(is_known)..times {
+        this.trouble().lose(seen.psn, true, seen.frame, false);
     }
     this.round = seen.psn.add(span);
     let psn = seen.psn;

@@ -6,15 +6,28 @@ use super::direction::{Direction, flag};
 use super::holes::Hole;
 use super::proof::Event;
 use super::seen::Seen;
-use super::trouble::{Head, OpenNak};
+use super::trouble::{Head, OpenNak, Tail};
 use super::waiting::Pending;
 
+/// How long a requester goes on after a NAK that it has not heard, at least, and how long it waits then
+/// before it sends again, in nanoseconds.
+const UNHEARD: u64 = 10_000;
+const TIMEOUT: u64 = 1_000_000;
+
 /// A retransmission begins with `seen`; `was_lost` says that its original is missing at the
-/// capture, so that the place of the loss is known.
-pub(super) fn begin(this: &mut Direction, back: &mut Direction, seen: &Seen, was_lost: bool) {
+/// capture, so that the place of the loss is known, and `tail` what is missing at the end if it
+/// is one after a timeout.
+pub(super) fn begin(
+    this: &mut Direction,
+    back: &mut Direction,
+    seen: &Seen,
+    (was_lost, tail): (bool, Option<Tail>),
+) {
     let psn = seen.psn;
     let (arrived, next) = (this.arrived, this.next);
     let is_busy = is_busy(this, back, seen);
+    let longest = this.times.as_ref().map_or(0, |times| times.ack_latency.longest());
+    let waits = Waits { next, last: this.last_time.get(), now: seen.time, longest };
     let trouble = this.trouble();
     trouble.tries = match trouble.tries {
         Some((last, tries)) if last == psn => Some((psn, tries.saturating_add(1))),
@@ -31,10 +44,13 @@ pub(super) fn begin(this: &mut Direction, back: &mut Direction, seen: &Seen, was
         wants_data,
         is_answered: false,
         packets: 0,
+        calls: false,
+        tail: None,
         gap_loss: None,
     });
     let has_answer = last.is_none_or(|last| last.psn != psn || last.is_answered);
     let rnr = trouble.rnr.take();
+    let is_unheard = trouble.open_naks.iter().any(|nak| nak.psn == psn && nak.is_unheard(waits));
     let (nak, loss) = take_nak(&mut trouble.open_naks, psn);
     trouble.sent_again((psn, next), loss, seen.time);
     trouble.settle_losses(seen);
@@ -44,6 +60,10 @@ pub(super) fn begin(this: &mut Direction, back: &mut Direction, seen: &Seen, was
         if let (Some(since), Some(now)) = (since, seen.time) {
             trouble.rnr_stall = trouble.rnr_stall.saturating_add(now.saturating_sub(since));
         }
+    } else if is_unheard {
+        trouble.rounds_timeout = trouble.rounds_timeout.saturating_add(1);
+        trouble.proofs.note(Event::RetransmittedOnTimeout, seen.frame);
+        back.trouble().lose_after(1, seen.frame);
     } else if nak.is_some() || is_busy {
         trouble.rounds_nak = trouble.rounds_nak.saturating_add(1);
         trouble.proofs.note(Event::RetransmittedOnNak, seen.frame);
@@ -52,6 +72,9 @@ pub(super) fn begin(this: &mut Direction, back: &mut Direction, seen: &Seen, was
         on_gap(this, back, seen, (has_answer, had));
     } else {
         on_timeout(this, back, seen, (was_lost, has_answer));
+        if let Some(head) = &mut this.trouble().head {
+            head.tail = tail;
+        }
     }
     note_lost_head(this, seen, rnr.map(|(psn, _)| psn).or(nak));
     // What was asked for before comes again, in order, behind this request.
@@ -64,6 +87,30 @@ pub(super) fn begin(this: &mut Direction, back: &mut Direction, seen: &Seen, was
 fn is_busy(this: &Direction, back: &Direction, seen: &Seen) -> bool {
     let has_naks = back.trouble.as_ref().is_some_and(|t| t.naks.first().is_some_and(|n| *n > 0));
     has_naks && !seen.kind.has_data_response() && this.is_soon(seen)
+}
+
+/// What a requester has done before it sends again, and when.
+#[derive(Clone, Copy)]
+struct Waits {
+    /// Behind the newest of its requests.
+    next: Psn,
+    /// When it sent something last, in nanoseconds.
+    last: Option<u64>,
+    now: Option<u64>,
+    /// How long answers took at most, in nanoseconds.
+    longest: u64,
+}
+
+impl OpenNak {
+    /// Whether the requester has not heard it: it went on as if nothing had come, for longer than
+    /// that takes, and then waited.
+    fn is_unheard(&self, waits: Waits) -> bool {
+        let since = |then: Option<u64>, now: Option<u64>| Some(now?.saturating_sub(then?));
+        let on_its_way = waits.longest.saturating_mul(2).max(UNHEARD);
+        self.next.is_before(waits.next)
+            && since(self.time, waits.last).is_some_and(|went_on| went_on > on_its_way)
+            && since(waits.last, waits.now).is_some_and(|waited| waited >= TIMEOUT)
+    }
 }
 
 /// The NAK that asked for this: the one for this very PSN, else the newest that is not settled.
@@ -110,9 +157,9 @@ fn on_gap(
         lost.came_late_behind(frame);
     }
     if has_answer && was_taken && lost.response_holes.at(seen.psn).is_none() {
-        lost.lost_after = lost.lost_after.saturating_add(1);
+        // The one behind it tells of it.
+        lost.lose_after(responded.distance_from(seen.psn).saturating_sub(1), seen.frame);
         lost.doubtful_after = lost.doubtful_after.saturating_add(1);
-        lost.proofs.note(Event::LostAfterCapture, seen.frame);
         if let Some(head) = &mut this.trouble().head {
             head.gap_loss = Some(seen.frame);
         }
@@ -143,10 +190,9 @@ fn on_timeout(
     if seen.psn.is_before(this.answered) {
         // The capture has the answer; the requester has not.
         if has_answer {
-            let lost = back.trouble();
-            lost.lost_after = lost.lost_after.saturating_add(1);
+            let (answers, lost) = (this.answered.distance_from(seen.psn), back.trouble());
+            lost.lose_after(answers, seen.frame);
             lost.doubtful_after = lost.doubtful_after.saturating_add(u64::from(is_early));
-            lost.proofs.note(Event::LostAfterCapture, seen.frame);
         }
     } else if this.has(flag::ANSWER_DUE)
         && seen.psn.is_before(this.due)
@@ -164,11 +210,12 @@ fn on_timeout(
         // As long as nothing calls for an answer again, it is the same that waits.
         this.set(flag::ANSWER_DUE, false);
         let (end, due) = (this.arrived, this.due.sub(1));
+        let sent = this.next.distance_from(seen.psn);
         let trouble = this.trouble();
-        trouble.lost_after = trouble.lost_after.saturating_add(1);
+        trouble.lose_after(sent, seen.frame);
+        trouble.perhaps_answers = trouble.perhaps_answers.saturating_add(1);
         trouble.doubtful_after = trouble.doubtful_after.saturating_add(u64::from(is_early));
         trouble.unproven_losses = trouble.unproven_losses.saturating_add(1);
-        trouble.proofs.note(Event::LostAfterCapture, seen.frame);
         (trouble.doubt, trouble.doubt_loss) = (Some(end), Some(due));
         trouble.doubtful.clear();
         let certain = if seen.psn.is_before(this.answered) { this.answered } else { seen.psn };
@@ -228,12 +275,14 @@ impl Direction {
         }
     }
 
-    /// A request is sent again that was passed over when it was sent again before.
-    pub(super) fn note_lost_again(&mut self, seen: &Seen, span: u32) {
+    /// A request is sent again: if it was passed over when it was sent again before, it was lost then.
+    pub(super) fn note_lost_again(&mut self, seen: &Seen, span: u32) -> bool {
         let trouble = self.trouble();
-        if trouble.skipped.fill(seen.psn, span) > 0 {
+        let was_lost = trouble.skipped.fill(seen.psn, span) > 0;
+        if was_lost {
             trouble.lose(seen.psn, true, seen.frame, false);
         }
+        was_lost
     }
 }
 

@@ -115,11 +115,18 @@ fn add_trouble(report: &mut DirectionReport, trouble: Trouble, is_mirrored: bool
     report.lost_or_late = Some(LostOrLate { before_capture, after_capture })
         .filter(|doubt| *doubt != LostOrLate::default())
         .map(Box::new);
+    let [may_be_more_before, may_be_more_after] = trouble.may_be_more;
+    let perhaps = trouble.perhaps_answers;
+    let lost_before = trouble.lost_before.saturating_add(trouble.lost_again);
     report.loss = Some(Loss {
-        before_capture: trouble.lost_before.saturating_add(trouble.lost_again),
+        before_capture: lost_before,
         after_capture: trouble.lost_after,
         not_captured: trouble.not_captured,
         unknown: trouble.lost_somewhere,
+        perhaps_answers: u32::try_from(trouble.lost_after)
+            .map_or(perhaps, |after| perhaps.min(after)),
+        before_is_at_least: may_be_more_before && lost_before > 0,
+        after_is_at_least: may_be_more_after && trouble.lost_after > 0,
     });
     report.missing_psns = trouble
         .lost_before
@@ -130,6 +137,7 @@ fn add_trouble(report: &mut DirectionReport, trouble: Trouble, is_mirrored: bool
         gap_driven: u64::from(trouble.rounds_gap),
         rnr_driven: u64::from(trouble.rounds_rnr),
         timeout_driven: u64::from(trouble.rounds_timeout),
+        answers_lost_or_late: trouble.answers_gone.into(),
         unknown: u64::from(trouble.rounds_unknown),
         go_back_n: u64::from(trouble.go_back_n),
         selective: u64::from(trouble.selective),

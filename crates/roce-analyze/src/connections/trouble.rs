@@ -23,6 +23,10 @@ pub(super) struct OpenNak {
     pub waited_for: Psn,
     /// Nanoseconds from the last request to it: no answer is faster, about.
     pub gap: u64,
+    /// Behind what had been sent before it.
+    pub next: Psn,
+    /// When it came, in nanoseconds.
+    pub time: Option<u64>,
     /// Whether what it asks for was acknowledged since.
     pub is_void: bool,
 }
@@ -38,8 +42,20 @@ pub(super) struct Head {
     pub is_answered: bool,
     /// How many packets the retransmission has so far.
     pub packets: u32,
+    /// Whether any of them calls for an answer.
+    pub calls: bool,
+    /// What had been sent before and was missing, and is to come behind them.
+    pub tail: Option<Tail>,
     /// Its frame, when it shows a response that was lost behind the capture point.
     pub gap_loss: Option<u64>,
+}
+
+/// The end of what a requester had sent, missing at the capture up to one that calls for an answer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tail {
+    pub start: Psn,
+    /// How often it was sent in vain.
+    pub times: u32,
 }
 
 /// A request that filled a gap and seems to be late.
@@ -151,6 +167,12 @@ pub(super) struct Trouble {
     /// Of what was lost before the capture, what the IP identification proves.
     pub lost_for_certain: u64,
     pub lost_after: u64,
+    /// Of these, those that may have been the answer just as well, lost on its way to the capture point.
+    pub perhaps_answers: u32,
+    /// Answers that were lost before the capture point, or late: the request had arrived.
+    pub answers_gone: u32,
+    /// Whether more may have been lost before the capture point, and behind it, than is counted.
+    pub may_be_more: [bool; 2],
     /// Of these, those that nothing tells but a NAK, or a gap in responses that counts as one.
     pub doubtful_after: u64,
     /// Responses that were asked for again while the request before may have been lost.
@@ -211,6 +233,7 @@ impl Trouble {
         (self.rounds_nak, self.rounds_gap, self.rounds_rnr, self.rounds_timeout) = (0, 0, 0, 0);
         self.rounds_unknown = rounds.into_iter().fold(self.rounds_unknown, u32::saturating_add);
         (self.lost_after, self.doubtful_after, self.unproven_losses) = (0, 0, 0);
+        (self.perhaps_answers, self.answers_gone) = (0, 0);
         (self.duplicate_requests, self.unproven_duplicates) = (0, 0);
         self.newest_duplicates.clear();
         self.doubtful.clear();
@@ -303,8 +326,19 @@ impl Trouble {
         self.duplicate_requests = self.duplicate_requests.saturating_add(convicted);
         if self.doubt_loss.take_if(|due| !psn.is_before(*due)).is_some() {
             self.lost_after = self.lost_after.saturating_sub(1);
+            self.perhaps_answers = self.perhaps_answers.saturating_sub(1);
+            self.answers_gone = self.answers_gone.saturating_add(1);
             self.proofs.drop_last(Event::LostAfterCapture, 1);
         }
+    }
+
+    /// A packet was lost behind the capture point, as the packet in this frame shows; and perhaps
+    /// others of `sent` PSNs, none of which the receiver has taken.
+    pub(super) fn lose_after(&mut self, sent: i32, frame: u64) {
+        self.lost_after = self.lost_after.saturating_add(1);
+        let [_, may_be_more] = &mut self.may_be_more;
+        *may_be_more |= sent > 1;
+        self.proofs.note(Event::LostAfterCapture, frame);
     }
 
     /// The responder waits for `psn`: requests from there on, taken for duplicates, are none.

@@ -99,13 +99,16 @@ fn take_back_causes(direction: &mut DirectionReport) {
         unknown,
         go_back_n,
         selective,
+        ..
     } = *direction.retransmissions;
     let all = [nak_driven, gap_driven, rnr_driven, timeout_driven, unknown];
     let unknown = all.into_iter().fold(0, u64::saturating_add);
     let rounds = Retransmissions { unknown, go_back_n, selective, ..Retransmissions::default() };
     direction.retransmissions = rounds.into();
     direction.duplicate_requests = 0;
-    direction.loss = direction.loss.map(|loss| Loss { after_capture: 0, ..loss });
+    let without_after =
+        |loss| Loss { after_capture: 0, perhaps_answers: 0, after_is_at_least: false, ..loss };
+    direction.loss = direction.loss.map(without_after);
     direction.lost_or_late = None;
     let proofs = std::mem::take(&mut direction.proofs).into_vec();
     direction.proofs = without_answers(proofs).collect();

@@ -58,6 +58,7 @@ impl Collector {
                 title,
                 subject,
                 count: 0,
+                at_least: false,
                 counts,
                 frames: Vec::new(),
                 all_frames: Vec::new(),

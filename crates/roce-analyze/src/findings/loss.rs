@@ -59,6 +59,14 @@ fn lost(connection: &Connection, way: &str, direction: &DirectionReport, found: 
                 // The network has lost nothing.
                 continue;
             }
+            let is_at_least = match event {
+                Event::LostBeforeCapture => loss.before_is_at_least,
+                _ => event == Event::LostAfterCapture && loss.after_is_at_least,
+            };
+            finding.at_least |= is_at_least;
+            if event == Event::LostAfterCapture && loss.perhaps_answers > 0 {
+                finding.sum("requests_or_their_answers", loss.perhaps_answers.into());
+            }
             if direction.icrc_bad > 0 {
                 // Receivers throw these away, whether they are what is missing or not.
                 finding.sum("icrc_bad", direction.icrc_bad);
@@ -109,6 +117,10 @@ fn timed_out(
             found.add("ack-timeout", way, timeouts, direction.frames(Event::RetransmittedOnTimeout))
     {
         finding.sum("connections", 1);
+        let answers = direction.retransmissions.answers_lost_or_late;
+        if answers > 0 {
+            finding.sum("answers_lost_or_late", answers);
+        }
         if let Some(timeout) = connection.cm.as_ref().and_then(|cm| cm.ack_timeout) {
             finding.number("ack_timeout_ns", timeout);
         }

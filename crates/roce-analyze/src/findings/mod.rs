@@ -72,6 +72,9 @@ pub struct Finding {
     pub subject: String,
     /// How often.
     pub count: u64,
+    /// Whether it may have been more often.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub at_least: bool,
     /// What that is a count of, one and several; JSON has the latter.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "several")]
     pub counts: Option<[&'static str; 2]>,

@@ -298,8 +298,8 @@ pub const RULES: &[Rule] = &[
         severity: Warning,
         title: "packets were lost behind the capture point",
         counts: Some(["packet", "packets"]),
-        when: "a packet was captured, and then asked for by a NAK or sent again in vain",
-        meaning: "Between here and the receiver packets are dropped.",
+        when: "a packet was captured, and then asked for by a NAK or sent again after a timeout",
+        meaning: "Between here and the receiver packets are dropped; where only a timeout tells of it, it was the request or its answer.",
         advice: "Look at the ports from here towards the receiver: `ethtool -S DEV | grep -E 'discard|drop|out_of_buffer'` and the switch's queue drops.",
     },
     Rule {

@@ -54,8 +54,9 @@ fn headline(findings: &[Finding], has_matter: bool) -> String {
 pub(super) fn one(out: &mut impl Write, finding: &Finding, width: usize) -> io::Result<()> {
     let style = style(finding.severity);
     let label = severity(finding.severity);
+    let least = if finding.at_least { "at least " } else { "" };
     let times = match (finding.count, finding.counts) {
-        (count, Some([one, several])) => format!(" ({})", plural(count, one, several)),
+        (count, Some([one, several])) => format!(" ({least}{})", plural(count, one, several)),
         (0 | 1, None) => String::new(),
         (count, None) => format!(" ({} times)", Grouped(count)),
     };

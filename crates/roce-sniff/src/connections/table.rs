@@ -150,10 +150,18 @@ fn direction(
     }
     line(out, arrow, &parts, width)?;
     let loss = way.loss.unwrap_or_default();
+    let of =
+        |is_at_least: bool, [all, least]: [&'static str; 2]| if is_at_least { least } else { all };
     let trouble: Vec<String> = told([
         ("sent again", way.retransmitted_packets),
-        ("lost before capture", loss.before_capture),
-        ("lost after capture", loss.after_capture),
+        (
+            of(loss.before_is_at_least, ["lost before capture", "lost before capture at least"]),
+            loss.before_capture,
+        ),
+        (
+            of(loss.after_is_at_least, ["lost after capture", "lost after capture at least"]),
+            loss.after_capture,
+        ),
         ("not captured", loss.not_captured),
         ("missing", loss.unknown),
         ("out of order", way.out_of_order_packets),

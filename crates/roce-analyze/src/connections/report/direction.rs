@@ -55,6 +55,10 @@ pub struct Retransmissions {
     pub rnr_driven: u64,
     /// Nothing: the requester waited in vain.
     pub timeout_driven: u64,
+    /// Of these, how many sent again what had arrived: the answers were lost between the receiver and
+    /// the capture point, or late.
+    #[serde(skip_serializing_if = "json::is_zero")]
+    pub answers_lost_or_late: u64,
     /// What it was does not show: no answers were captured, or it was not known then which are to
     /// these requests.
     #[serde(skip_serializing_if = "json::is_zero")]
@@ -71,6 +75,7 @@ impl Counts for Retransmissions {
         gap_driven: 0,
         rnr_driven: 0,
         timeout_driven: 0,
+        answers_lost_or_late: 0,
         unknown: 0,
         go_back_n: 0,
         selective: 0,
@@ -112,13 +117,24 @@ pub struct Loss {
     /// that were lost once more when they were sent again are counted again, where that shows.
     pub before_capture: u64,
     /// Between the capture point and the receiver: captured, and asked for or sent again. One for
-    /// each NAK and each timeout. After a timeout it may have been the answer of the receiver that
-    /// was lost before it came to the capture point.
+    /// each NAK and each timeout.
     pub after_capture: u64,
     /// By the capture only: the receiver had them.
     pub not_captured: u64,
     /// Missing at the capture; where they went does not show.
     pub unknown: u64,
+    /// Of those after the capture point, how many may have been the answer just as well, lost between
+    /// the receiver and the capture point: of a request that is sent again after a timeout it does not
+    /// show whether it had arrived.
+    #[serde(skip_serializing_if = "json::is_zero")]
+    pub perhaps_answers: u32,
+    /// Whether there may have been more before the capture point.
+    #[serde(skip_serializing_if = "json::is_zero")]
+    pub before_is_at_least: bool,
+    /// Whether there may have been more after it: a receiver asks for the first that is missing, and
+    /// throws away what comes behind.
+    #[serde(skip_serializing_if = "json::is_zero")]
+    pub after_is_at_least: bool,
 }
 
 /// Packets that were asked for where packets overtake each other: lost, or only late. The capture
