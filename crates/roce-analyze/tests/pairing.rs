@@ -322,10 +322,10 @@ fn where_nothing_tells_whose_answers_are_there_no_timeout_is_told() {
     }
 }
 
-/// What asked for it is not made up later either, when both flows are known to be one connection and
-/// their first packets are kept no more.
+/// Nor is it made up later, when both flows are known to be one connection and their first packets are
+/// kept no more. A NAK that was there tells it all the same.
 #[test]
-fn what_was_sent_again_before_flows_were_paired_has_no_known_cause() {
+fn what_was_sent_again_before_flows_were_paired_has_the_cause_that_was_seen() {
     let pairs = [0, 1].map(|nth| Pair { qpns: [0x100 + nth, 0x900 + nth], ports: [0xc100; 2] });
     let mut records = Vec::new();
     for (round, start) in (0..300).map(|round| (round, u64::from(round) * 2_000_000)) {
@@ -334,11 +334,12 @@ fn what_was_sent_again_before_flows_were_paired_has_no_known_cause() {
                 records.push(pair.send(0, start, round));
                 records.push(pair.ack(1, start + 10_000, round, round + 1));
             }
-            if round == 50 {
-                // The answer was a NAK, and is all that tells why.
+            if [50, 70].contains(&round) {
                 records.pop();
                 records.push(pair.send(0, start + 200, round + 1));
-                records.push(pair.nak(1, start + 10_000, round, round));
+                if round == 50 {
+                    records.push(pair.nak(1, start + 10_000, round, round));
+                }
                 records.push(pair.send(0, start + 600_000, round));
                 records.push(pair.ack(1, start + 610_000, round, round + 1));
             }
@@ -348,7 +349,8 @@ fn what_was_sent_again_before_flows_were_paired_has_no_known_cause() {
     assert_eq!(score(&report, &pairs).1, 0);
     let sent = &report.connections.iter().find(|c| c.is_two_way()).unwrap().a_to_b;
     let why = *sent.retransmissions;
-    assert_eq!((why.timeout_driven, why.unknown), (0, 1));
+    assert_eq!((why.timeout_driven, why.nak_driven, why.unknown), (0, 1, 1));
+    assert_eq!(sent.loss.unwrap().after_capture, 1);
     assert!(report.connections.iter().all(|c| c.a_to_b.retransmissions.timeout_driven == 0));
     assert!(!ids(&report).contains(&"ack-timeout"));
 }

@@ -210,6 +210,7 @@ impl Trouble {
             self.selective = self.selective.saturating_sub(1);
         }
         self.was_no_round = true;
+        self.forget_begun(lost.frame);
         if on_nak {
             self.rounds_nak = self.rounds_nak.saturating_sub(1);
             self.proofs.remove(lost.frame, Event::RetransmittedOnNak);

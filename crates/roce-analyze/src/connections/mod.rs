@@ -89,6 +89,7 @@ mod totals;
 mod tracker;
 mod trouble;
 mod unheard;
+mod unmatched;
 mod unpaired;
 mod unreachable;
 mod upper;

@@ -56,6 +56,9 @@ pub(super) fn nak(
     if slot != 0 {
         return Some(code);
     }
+    if !known {
+        trouble.nak_unmatched(seen);
+    }
     if known {
         if asked.is_before_start(seen.psn) && !asked.begin_earlier(seen) {
             return None;

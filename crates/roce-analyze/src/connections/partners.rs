@@ -14,6 +14,7 @@ use super::search::Search;
 use super::seen::{Kind, Seen};
 use super::table::At;
 use super::tracker::Tracker;
+use super::unmatched;
 use super::verdict::{FIRST_FRAMES, SMALL_PSN, fits, is_answer};
 
 /// How often all flows are gone through at the end of the capture, as every pair that is found may
@@ -301,10 +302,7 @@ fn put_together(conn: &mut Conn, taken: Conn, pair: Pair) {
     let [there, back] = &mut conn.dirs;
     if had_answers {
         // Some came by that were to these requests, and nobody knew.
-        for trouble in [&mut *there, &mut *back].into_iter().filter_map(|way| way.trouble.as_mut())
-        {
-            trouble.forget_causes();
-        }
+        unmatched::settle(&mut there.trouble, &mut back.trouble);
     }
     if there.has(flag::UNMATCHED) {
         back.forget_waiting();

@@ -29,6 +29,9 @@ pub(super) fn begin(
     let longest = this.times.as_ref().map_or(0, |times| times.ack_latency.longest());
     let waits = Waits { next, last: this.last_time.get(), now: seen.time, longest };
     let trouble = this.trouble();
+    if back.key.is_none() {
+        trouble.begin_unmatched(seen, (was_lost, next.distance_from(psn)));
+    }
     trouble.tries = match trouble.tries {
         Some((last, tries)) if last == psn => Some((psn, tries.saturating_add(1))),
         _ => {

@@ -12,6 +12,7 @@ use super::proof::{Event, Proofs};
 use super::report::OtherKeys;
 use super::seen::Seen;
 use super::timing::Durations;
+use super::unmatched::Unmatched;
 
 /// A NAK for a PSN sequence error that was not followed by a retransmission yet.
 #[derive(Clone, Copy, Debug)]
@@ -105,6 +106,8 @@ pub(super) struct Trouble {
     pub asked_losses: VecDeque<AskedLoss>,
     /// The receiver's RNR NAK that was not followed by a retransmission yet.
     pub rnr: Option<(Psn, Option<u64>)>,
+    /// What was seen while the other direction was not known.
+    pub unmatched: Option<Box<Unmatched>>,
     /// PSN and number of transmissions while the responder did not go on.
     pub tries: Option<(Psn, u32)>,
     /// Whether the responder has said anything since the first of these.
