@@ -101,6 +101,11 @@ impl Conn {
         if is_answer(seen) { is_one_of(packets, self.patience) } else { packets == 0 }
     }
 
+    /// Whether a direction had a request.
+    pub(super) fn has_started(&self, dir: usize) -> bool {
+        self.dirs.get(dir).is_some_and(|dir| dir.has(flag::STARTED))
+    }
+
     pub(super) fn packets(&self) -> u64 {
         self.dirs.iter().fold(0, |sum, dir| sum.saturating_add(dir.packets))
     }

@@ -80,8 +80,13 @@ impl Tracker {
             conn.log = None;
         }
         (conn.is_open, conn.is_single) = (conn.log.is_some(), !conn.is_paired());
+        let has_begun = conn.trial == 0 || conn.has_started(at.dir());
         let fit = conn.observe_out_of_line(at.dir(), (seen, repeat), &mut self.budget);
+        let starts = !has_begun && conn.has_started(at.dir());
         self.totals.count_connection_packet();
+        if let Some(hosts) = hosts.filter(|_| starts) {
+            self.unpaired.start_trial(&hosts, (at.slot(), at.dir()), seen.psn);
+        }
         if let Some(hosts) = hosts.filter(|_| has_run_out || trial == Some(Trial::Passed)) {
             self.unpaired.end_trial(&hosts, at.slot());
         }

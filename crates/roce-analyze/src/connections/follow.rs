@@ -58,10 +58,7 @@ impl Tracker {
                 self.table.fetch(group);
             }
             // Looked up one by one, each would wait for the memory that the last one asked for.
-            let mut places = [None; GROUP];
-            for (place, sighting) in places.iter_mut().zip(group) {
-                *place = self.table.find(&sighting.key);
-            }
+            let places = self.table.find_all(group);
             let changes = self.table.changes();
             for (place, sighting) in places.iter().zip(group) {
                 let is_valid = self.table.changes() == changes;

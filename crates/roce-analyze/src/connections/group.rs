@@ -57,13 +57,17 @@ impl Tried {
         Self { slot, next: [next(a), next(b)] }
     }
 
-    /// Whether a packet with this PSN may have to do with it, of which these are the directions.
-    pub(super) fn may_be_near(&self, psn: Psn, dirs: &[Direction; 2]) -> bool {
+    /// One direction has its first request, with this PSN.
+    pub(super) fn starts(&mut self, dir: usize, psn: Psn) {
+        if let Some(next) = self.next.get_mut(dir) {
+            *next = Some(psn);
+        }
+    }
+
+    /// Whether a packet with this PSN may have to do with it.
+    pub(super) fn may_be_near(&self, psn: Psn) -> bool {
         let is_near = |next: Psn| psn.distance_from(next).unsigned_abs() <= PROGRESS;
-        let may_be = |(next, dir): (Option<Psn>, &Direction)| {
-            next.map_or_else(|| dir.has(flag::STARTED), is_near)
-        };
-        self.next.into_iter().zip(dirs).any(may_be)
+        self.next.into_iter().flatten().any(is_near)
     }
 }
 

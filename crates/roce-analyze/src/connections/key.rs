@@ -159,6 +159,12 @@ impl FlowKey {
         Some(Self { src: dst, dst: src, dest_qp: src_qp, src_qp: dest_qp, via })
     }
 
+    /// Whether it goes the other way between the same two hosts.
+    #[inline]
+    pub(super) fn goes_back(&self, other: &Self) -> bool {
+        self.src == other.dst && self.dst == other.src && self.via == other.via
+    }
+
     /// The same flow between other addresses: those a connection request names.
     #[must_use]
     pub(crate) fn between(self, src: Addr, dst: Addr) -> Self {

@@ -154,12 +154,10 @@ impl Tracker {
         let mut parted = Vec::new();
         let table = &self.table;
         self.unpaired.keep_trials(&hosts, |tried| {
-            let pair = table.get(tried.slot);
-            let is_far = |pair: &Conn| !tried.may_be_near(seen.psn, &pair.dirs);
-            if !is_first_other && pair.is_some_and(is_far) {
+            if !is_first_other && !tried.may_be_near(seen.psn) {
                 return true;
             }
-            let pair = pair.filter(|pair| pair.is_on_trial_between(&hosts));
+            let pair = table.get(tried.slot).filter(|pair| pair.is_on_trial_between(&hosts));
             let Some(pair) = pair else { return false };
             let is_contested = pair.trial > TRIAL && pair.has_rival(&key, seen);
             let is_parted = is_contested || (is_first_other && pair.is_contradicted());

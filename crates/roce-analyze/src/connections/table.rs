@@ -22,6 +22,16 @@ impl At {
         Some(Self(slot | u32::from(dir == 1)))
     }
 
+    /// The other direction of the same connection.
+    const fn other(self) -> Self {
+        Self(self.0 ^ 1)
+    }
+
+    /// The first direction of the connection that began next.
+    const fn next(self) -> Self {
+        Self((self.0 | 1).wrapping_add(1))
+    }
+
     pub(super) const fn slot(self) -> usize {
         (self.0 >> 1) as usize
     }
@@ -56,6 +66,36 @@ pub(super) struct Table {
     hand: usize,
     len: usize,
     changes: u64,
+    turn: Turn,
+}
+
+/// Whether connections come in turn, in the order in which they began, as those do that are served one
+/// after another: how often they did of late.
+#[derive(Clone, Copy, Default, Debug)]
+struct Turn(u8);
+
+impl Turn {
+    /// After so many in turn the next is taken for the next.
+    const SURE: u8 = 8;
+
+    /// Another connection than that of the packet `before` is at `at`.
+    #[inline]
+    fn note(&mut self, before: At, at: At) {
+        self.0 = if before.next() == at { self.0.saturating_add(1) } else { self.0 / 2 };
+    }
+
+    /// Where a packet is, perhaps, if the one before was at `at`: packets of one connection follow on
+    /// one another, and so do connections.
+    #[inline]
+    fn guess(self, key: &FlowKey, (before, at): (&FlowKey, At)) -> Option<At> {
+        if key == before {
+            Some(at)
+        } else if key.goes_back(before) {
+            Some(at.other())
+        } else {
+            (self.0 >= Self::SURE).then_some(at.next())
+        }
+    }
 }
 
 impl Table {
@@ -67,6 +107,25 @@ impl Table {
     /// How often a place has changed its meaning: what [`Self::find`] said holds until then.
     pub(super) const fn changes(&self) -> u64 {
         self.changes
+    }
+
+    /// The places of packets that come one after another.
+    #[inline]
+    pub(super) fn find_all(&mut self, sightings: &[Sighting]) -> [Option<At>; GROUP] {
+        let mut places = [None; GROUP];
+        let mut last = None;
+        for (place, Sighting { key, .. }) in places.iter_mut().zip(sightings) {
+            let guess = last.and_then(|last| self.turn.guess(key, last));
+            let at = guess.filter(|at| self.key_at(*at) == Some(key)).or_else(|| self.find(key));
+            if let (Some((_, before)), Some(at)) = (last, at)
+                && before.slot() != at.slot()
+            {
+                self.turn.note(before, at);
+            }
+            *place = at;
+            last = at.map(|at| (key, at));
+        }
+        places
     }
 
     #[inline]
@@ -91,8 +150,12 @@ impl Table {
     pub(super) fn fetch(&self, sightings: &[Sighting]) {
         // In three steps, each for all packets: what is in memory tells where the next part is.
         let mut places = [None; GROUP];
+        let mut last = None;
         for (place, Sighting { key, .. }) in places.iter_mut().zip(sightings) {
-            *place = self.index.iter_hash(self.hasher.hash_one(key)).next().copied();
+            let guess = last.and_then(|last| self.turn.guess(key, last));
+            let first = || self.index.iter_hash(self.hasher.hash_one(key)).next().copied();
+            *place = guess.or_else(first);
+            last = place.map(|at| (key, at));
         }
         let mut apart = [(None, None); GROUP];
         for ((place, (open, times)), Sighting { seen, .. }) in

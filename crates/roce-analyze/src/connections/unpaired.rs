@@ -4,6 +4,7 @@
 //! number of steps a packet, however many flows there are.
 
 use hashbrown::HashMap;
+use roce_wire::Psn;
 
 use super::group::{Group, KEPT, Member, Place, Side, Tried, is_near, other_side};
 use super::key::{FlowKey, HostPair};
@@ -145,6 +146,14 @@ impl Unpaired {
             trials.remove(0);
         }
         trials.push(tried);
+    }
+
+    /// A direction of a pair on trial has its first request.
+    pub(super) fn start_trial(&mut self, hosts: &HostPair, (slot, dir): (usize, usize), psn: Psn) {
+        let trials = self.by_hosts.get_mut(hosts).map(|group| group.trials.iter_mut());
+        if let Some(tried) = trials.into_iter().flatten().find(|tried| tried.slot == slot) {
+            tried.starts(dir, psn);
+        }
     }
 
     /// Of the pairs between two hosts that were not sure when they were added, keeps those that are
