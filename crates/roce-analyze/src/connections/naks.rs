@@ -22,6 +22,8 @@ pub(super) fn rnr_nak(
     trouble.rnr_timer = Some(timer_micros);
     trouble.proofs.note(Event::RnrNak, seen.frame);
     if !known {
+        // It was sent before the capture began, and will be again.
+        asked.trouble().rnr = Some((seen.psn, seen.time));
         return;
     }
     stop_at(asked, this, seen);
@@ -31,6 +33,24 @@ pub(super) fn rnr_nak(
         Some((psn, tries)) if psn == seen.psn => Some((psn, tries.saturating_add(1))),
         _ => Some((seen.psn, 1)),
     };
+}
+
+/// The first request that was captured may be what the receiver was not ready for before.
+#[cold]
+pub(super) fn begin_after_rnr(this: &mut Direction, back: &Direction, seen: &Seen) {
+    let Some(trouble) = &mut this.trouble else { return };
+    let Some((psn, since)) = trouble.rnr.take() else { return };
+    let timer = back.trouble.as_ref().and_then(|back| back.rnr_timer).unwrap_or(0);
+    let Some(waited) = since.zip(seen.time).map(|(then, now)| now.saturating_sub(then)) else {
+        return;
+    };
+    // Sent again before that, it were the first time, captured behind the answer to it.
+    if psn == seen.psn && waited.saturating_mul(2) >= u64::from(timer).saturating_mul(1_000) {
+        trouble.retransmitted = trouble.retransmitted.saturating_add(1);
+        trouble.rounds_rnr = trouble.rounds_rnr.saturating_add(1);
+        trouble.rnr_stall = trouble.rnr_stall.saturating_add(waited);
+        trouble.proofs.note(Event::RetransmittedOnRnr, seen.frame);
+    }
 }
 
 #[cold]

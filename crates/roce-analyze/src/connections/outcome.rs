@@ -117,7 +117,8 @@ fn outcome(conn: &Conn, end: CaptureEnd) -> Outcome {
             return Outcome::Rejected;
         }
     }
-    if let Some(outcome) = [there, back].into_iter().find_map(|d| given_up(d, conn, end)) {
+    let both = [(there, back), (back, there)];
+    if let Some(outcome) = both.into_iter().find_map(|dirs| given_up(dirs, conn, end)) {
         return outcome;
     }
     if conn.is_over {
@@ -133,7 +134,11 @@ fn outcome(conn: &Conn, end: CaptureEnd) -> Outcome {
 }
 
 /// Whether the requester of this direction repeated itself in vain and then fell silent.
-fn given_up(this: &Direction, conn: &Conn, end: CaptureEnd) -> Option<Outcome> {
+fn given_up(
+    (this, back): (&Direction, &Direction),
+    conn: &Conn,
+    end: CaptureEnd,
+) -> Option<Outcome> {
     let trouble = this.trouble.as_ref()?;
     let (_, tries) = trouble.tries?;
     let waits = this.has(flag::ANSWER_DUE) || trouble.rnr.is_some();
@@ -141,13 +146,23 @@ fn given_up(this: &Direction, conn: &Conn, end: CaptureEnd) -> Option<Outcome> {
     if tries < if waits { GIVEN_UP } else { MOST_TRIES } {
         return None;
     }
+    let silence = end.time.zip(this.latest_time()).map(|(end, last)| end.saturating_sub(last));
+    if trouble.was_told_to_wait() {
+        let silence = silence?;
+        if trouble.rnr.is_none() && silence < PATIENCE {
+            // It has tried once more, and waits for the answer.
+            return None;
+        }
+        let timer = back.trouble.as_ref().and_then(|back| back.rnr_timer).unwrap_or(0);
+        let wait = this.max_idle.max(u64::from(timer).saturating_mul(1_000));
+        return (silence > wait.saturating_mul(2)).then_some(Outcome::RetryExceeded);
+    }
     if trouble.is_alive && tries > MOST_TRIES {
         // Its answers start the count anew, and are not what the requester waits for.
         return Some(Outcome::Stalled);
     }
-    let silence = end.time?.saturating_sub(this.latest_time()?);
     // The waits between tries are alike: twice the longest silence so far is one too many.
-    if silence > this.max_idle.saturating_mul(2).max(1) {
+    if silence? > this.max_idle.saturating_mul(2).max(1) {
         return Some(Outcome::RetryExceeded);
     }
     // Until then it may still be at it. When the capture ends with the last try, nothing tells.

@@ -15,6 +15,7 @@ use super::hindsight::{Verdict, look_back};
 use super::holes::Hole;
 use super::lives::{is_held_near, while_held, wild};
 use super::messages::{account, check_length, follow_message};
+use super::naks::begin_after_rnr;
 use super::pmtu::Pmtu;
 use super::proof::Event;
 use super::seen::{Place, Seen};
@@ -69,6 +70,7 @@ pub(super) fn request(
     let span = span(this, *pmtu, seen);
     if !this.has(flag::STARTED) {
         start(this, seen);
+        begin_after_rnr(this, back, seen);
     }
     let ahead = seen.psn.distance_from(this.next);
     if ahead > WINDOW || (ahead < -WINDOW && seen.psn.distance_from(this.answered) < -WINDOW) {

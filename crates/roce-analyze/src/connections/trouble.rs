@@ -299,6 +299,13 @@ impl Trouble {
         was_taken
     }
 
+    /// Whether all tries but the last, at least, were answered by a receiver that was not ready.
+    pub(super) fn was_told_to_wait(&self) -> bool {
+        self.tries.zip(self.rnr_tries).is_some_and(|((psn, tries), (told, times))| {
+            psn == told && times.saturating_add(1) >= tries
+        })
+    }
+
     /// The responder has answered: it is there, and has what came before. `data` says that the
     /// answer is more than an acknowledgement.
     pub(super) fn note_answer(&mut self, psn: Psn, data: bool) {
