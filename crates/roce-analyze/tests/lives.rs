@@ -9,11 +9,12 @@
 
 mod common;
 
+use common::made::{ACK, Made, answer, ask};
 use common::pairs::{Pair, in_order};
 use common::{Record, analyze};
 use roce_analyze::connections::{Config, Report};
 use roce_analyze::findings::{Policy, evaluate};
-use roce_wire::IcrcFill;
+use roce_wire::{IcrcFill, Opcode, Syndrome};
 
 const SECOND: u64 = 1_000_000_000;
 const PAIR: Pair = Pair { qpns: [0x101, 0x202], ports: [0xc123, 0xc123] };
@@ -97,15 +98,93 @@ fn the_responder_counts_messages_from_the_beginning_of_a_life() {
     }
 }
 
+/// As long as it takes to make a queue pair anew, and connect it.
+#[test]
+fn a_life_begins_after_a_few_milliseconds() {
+    for (start, gap) in [(1000, 1), (1000, 20), (990, 3), (1010, 20), (1020, 20), (1100, 80)] {
+        let begins = 20 * 50_000 + gap * 1_000_000;
+        let mut records = life(0, 1000, 20);
+        records.extend(life(begins, start, 20));
+        let report = analyze(&records, Config::default());
+        if start == 1020 {
+            // As if it went on: but the responder counts anew.
+            assert_eq!(ids(&report), [] as [&str; 0]);
+            continue;
+        }
+        assert_eq!(lives(&report), [(20, 20, Some(1000)), (20, 20, Some(start))], "{start} {gap}");
+        assert_eq!((ghosts(&report), ids(&report)), (0, vec![]));
+    }
+}
+
+/// The last request of a life was not answered, or was sent again.
+#[test]
+fn a_life_begins_after_one_that_ended_in_trouble() {
+    for is_answered in [false, true] {
+        let mut records = life(0, 1000, 20);
+        records.push(PAIR.send(0, 2_000_000, 1020));
+        if is_answered {
+            records.push(PAIR.send(0, 9_000_000, 1020));
+            records.push(PAIR.ack(1, 9_010_000, 1020, 21));
+        }
+        records.extend(life(30_000_000, 1000, 20));
+        let report = analyze(&records, Config::default());
+        let of_first = if is_answered { (22, 21) } else { (21, 20) };
+        let expected = [of_first, (20, 20)].map(|(there, back)| (there, back, Some(1000)));
+        assert_eq!(lives(&report), expected);
+    }
+}
+
+/// A life that begins with one long message, acknowledged in its middle or not before its end.
+#[test]
+fn a_long_message_begins_a_life() {
+    for has_ack in [true, false] {
+        let mut records = life(0, 1000, 20);
+        let begins = 20_000_000;
+        let mut message = PAIR.long_send(0, begins, 1000, 200);
+        if has_ack {
+            message.push(PAIR.ack(1, begins + 8_100, 1040, 0));
+        }
+        message.push(PAIR.ack(1, begins + 60_000, 1199, 1));
+        records.extend(in_order(message));
+        let report = analyze(&records, Config::default());
+        let acks = 1 + u64::from(has_ack);
+        assert_eq!(lives(&report), [(20, 20, Some(1000)), (200, acks, Some(1000))]);
+        assert_eq!(ids(&report), [] as [&str; 0]);
+    }
+}
+
+/// A begins anew with another number. B keeps its own, so that the requests of A go where they went
+/// before, and only the answers tell.
+#[test]
+fn a_queue_pair_is_used_again_by_another_partner() {
+    for start in [1000, 990, 1100, 0x70_0000] {
+        for gap in [1_000_000, 20_000_000, 2 * SECOND] {
+            let mut records = life(0, 1000, 20);
+            let pair = Pair { qpns: [0x301, 0x202], ports: [0xc777, 0xc777] };
+            for nth in 0..20 {
+                let time = 1_000_000 + gap + u64::from(nth) * 50_000;
+                records.push(pair.send(0, time, start + nth));
+                records.push(pair.ack(1, time + 10_000, start + nth, nth + 1));
+            }
+            let report = analyze(&records, Config::default());
+            assert_eq!(lives(&report), [(20, 20, Some(1000)), (20, 20, Some(start))], "{start}");
+            assert_eq!((ghosts(&report), ids(&report)), (0, vec![]), "{start}");
+            let qpns: Vec<_> = report.connections.iter().map(|c| (c.a.qpn, c.b.qpn)).collect();
+            assert_eq!(qpns, [0x101, 0x301].map(|qpn| (Some(qpn), Some(0x202))));
+        }
+    }
+}
+
 /// A restarts and takes its first number again; B, which does not, has a new one each time.
 #[test]
 fn a_queue_pair_is_used_again_with_another_partner() {
-    for starts in [[1000, 0x70_0000, 0x20_0000], [0, 0, 0], [500, 510, 490]] {
+    let starts = [[1000, 0x70_0000, 0x20_0000], [0, 0, 0], [500, 510, 490], [0, 100, 200]];
+    for (starts, gap) in starts.into_iter().flat_map(|s| [(s, 5 * SECOND), (s, 20_000_000)]) {
         let mut records = Vec::new();
         for (life, start) in (0..).zip(starts) {
             let pair = Pair { qpns: [0x11, 0x500 + life], ..PAIR };
             for nth in 0..20 {
-                let time = u64::from(life) * 5 * SECOND + u64::from(nth) * 50_000;
+                let time = u64::from(life) * gap + u64::from(nth) * 50_000;
                 records.push(pair.send(0, time, start + nth));
                 records.push(pair.ack(1, time + 10_000, start + nth, nth + 1));
             }
@@ -134,16 +213,56 @@ fn a_window_of_requests_begins_a_life_with_the_same_psn() {
 #[test]
 fn what_is_sent_again_after_a_pause_is_no_new_life() {
     // The last answer was lost behind the capture point; the first message was the last one, too.
-    for count in [1, 2, 5] {
+    for (count, pause) in [1, 2, 5].into_iter().flat_map(|n| [(n, SECOND), (n, 4_000_000)]) {
         let mut records = life(0, 0, count);
-        records.push(PAIR.send(0, SECOND, count - 1));
-        records.push(PAIR.ack(1, SECOND + 10_000, count - 1, count));
+        records.push(PAIR.send(0, pause, count - 1));
+        records.push(PAIR.ack(1, pause + 10_000, count - 1, count));
         let report = analyze(&records, Config::default());
         let packets = u64::from(count) + 1;
         assert_eq!(lives(&report), [(packets, packets, Some(0))]);
         let [there, back] = report.connections[0].directions();
         assert_eq!((there.retransmitted_packets, there.retransmissions.timeout_driven), (1, 1));
         assert_eq!(back.loss.unwrap().after_capture, 1);
+    }
+}
+
+/// All messages are sent again, as no answer has come: the responder counts none of them twice, or
+/// never counts at all.
+#[test]
+fn a_window_that_is_sent_again_is_no_new_life() {
+    for counts in [true, false] {
+        let mut records = Vec::new();
+        for (begins, msn) in [(0, [1, 2, 3, 4]), (8_000_000, [4, 4, 4, 4])] {
+            for nth in 0..4 {
+                records.push(PAIR.send(0, begins + u64::from(nth) * 500, nth));
+                let msn = if counts { msn[nth as usize] } else { 0 };
+                records.push(PAIR.ack(1, begins + 10_000 + u64::from(nth) * 500, nth, msn));
+            }
+        }
+        let report = analyze(&in_order(records), Config::default());
+        assert_eq!(lives(&report), [(8, 8, Some(0))]);
+        assert_eq!(report.connections[0].a_to_b.retransmitted_packets, 4);
+        assert_eq!(report.connections[0].a_to_b.duplicate_requests, 4);
+    }
+}
+
+/// An acknowledgement and a NAK were lost behind the capture point, right at the beginning: all is
+/// sent again, and the responder has counted as much as it would for another life.
+#[test]
+fn what_was_asked_for_in_vain_is_no_new_life() {
+    for answered in 1..4 {
+        let mut made = Made::default();
+        (0..5).for_each(|psn| _ = made.ask(ask(Opcode::RC_SEND_ONLY, psn, &[1; 64]).ack_req()));
+        (0..answered).for_each(|psn| _ = made.answer(answer(psn, ACK, psn + 1)));
+        made.answer(answer(answered, Syndrome(0x60), answered)).wait(16_000);
+        for psn in 0..5 {
+            made.ask(ask(Opcode::RC_SEND_ONLY, psn, &[1; 64]).ack_req());
+            let last = psn.max(answered - 1);
+            made.answer(answer(last, ACK, last + 1));
+        }
+        let report = made.report();
+        assert_eq!(report.connections.len(), 1, "{answered}");
+        assert_eq!(report.connections[0].a_to_b.retransmitted_packets, 5);
     }
 }
 

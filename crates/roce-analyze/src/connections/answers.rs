@@ -41,13 +41,16 @@ pub(super) fn answer(
     budget: &mut Budget,
 ) -> Said {
     let psn = seen.psn;
+    if seen.msn.is_some_and(|msn| msn.get() != 0) {
+        this.set(flag::COUNTS, true);
+    }
     if asked.trouble.as_ref().is_some_and(|trouble| trouble.held.is_some())
         && is_answer_to_held(asked, this, pmtu, seen)
     {
         return Said::Anew;
     }
     let is_old = psn.is_before(asked.answered);
-    if is_old && may_be_astray(asked, this, seen) {
+    if (is_old || !psn.is_before(asked.next)) && may_be_astray(asked, this, seen) {
         return Said::Astray;
     }
     if is_old && is_copy(this, asked, seen, false) {

@@ -52,6 +52,8 @@ pub(super) mod flag {
     pub(in crate::connections) const P_KEY_KNOWN: u16 = 1 << 13;
     /// A datagram has told its Q_Key.
     pub(in crate::connections) const Q_KEY_KNOWN: u16 = 1 << 14;
+    /// The answers that go this way count messages: not every stack does.
+    pub(in crate::connections) const COUNTS: u16 = 1 << 15;
 }
 
 /// One direction of a connection. What most connections never need is in boxes.

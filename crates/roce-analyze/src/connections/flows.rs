@@ -105,8 +105,12 @@ impl Tracker {
     #[cold]
     fn unfit(&mut self, at: At, fit: Fit, seen: &Seen) {
         match fit {
-            Fit::Yes | Fit::Copy(_) | Fit::Held => {}
+            Fit::Yes | Fit::Copy(_) => {}
             Fit::Again => self.copies.suspect(seen.frame),
+            Fit::Held => {
+                self.copies.suspect(seen.frame);
+                self.restarts.note(at.slot(), &mut self.table);
+            }
             Fit::Anew => self.begin_anew(at, seen),
             Fit::Astray => self.find_asked(at, seen),
         }
@@ -192,6 +196,10 @@ impl Tracker {
         let first = packets.first().map(|(_, seen)| *seen);
         if let (true, Some(first)) = (is_single, first) {
             self.add_unpaired(slot, &first);
+        }
+        if seen.kind.is_request() && !is_single {
+            // Nobody has answered yet.
+            self.restarts.note(slot, &mut self.table);
         }
         let Some(conn) = self.table.get_mut(slot) else { return };
         for (dir, seen) in packets {

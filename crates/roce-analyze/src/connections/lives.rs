@@ -4,7 +4,9 @@
 //! late for its own: sent in a life that is over. So it is held until that is known, and counted
 //! then. What tells is whether the responder answers, and whether the stream goes on.
 
-use roce_wire::{IcrcState, Psn};
+use core::ops::RangeInclusive;
+
+use roce_wire::{AckKind, IcrcState, Msn, Psn, Service};
 
 use super::connection::Conn;
 use super::copies::Repeat;
@@ -12,14 +14,17 @@ use super::direction::{Direction, flag};
 use super::pmtu::Pmtu;
 use super::proof::Event;
 use super::requests::{Fit, WINDOW, follow_request};
-use super::seen::Seen;
+use super::seen::{Kind, Seen};
 use super::timing::Budget;
 
 /// How long a stream is silent before a new life needs no answer to be known, in nanoseconds. No
 /// network keeps packets for so long.
 const SILENCE: u64 = 1_000_000_000;
 /// How long nothing is sent before another PSN than the next one may be a beginning, in nanoseconds.
-pub(super) const PAUSE: u64 = 100_000_000;
+/// No host makes a queue pair anew in less.
+pub(super) const PAUSE: u64 = 500_000;
+/// The same where requests wait for answers, and for answers that may be to others.
+pub(super) const LONG_PAUSE: u64 = 100_000_000;
 /// How many requests are held: without an answer so many in a row, and none of the stream between
 /// them, are a new life.
 const MAX_HELD: usize = 8;
@@ -27,6 +32,12 @@ const MAX_HELD: usize = 8;
 /// How many are held that may be of the stream just as well, until an answer tells: a window of
 /// messages.
 const MAX_HELD_NEAR: usize = 64;
+
+/// How long these wait for one, in nanoseconds.
+const MAX_AGE: u64 = 500_000_000;
+
+/// How many answers a responder keeps, to send them again.
+const MAX_KEPT: u32 = 16;
 
 /// Requests that may be the first of a new life.
 #[derive(Clone, Debug)]
@@ -41,22 +52,92 @@ pub(super) struct Held {
     was_silent: bool,
     /// Whether they may be of the stream just as well: sent again, or behind some that are missing.
     is_near: bool,
+    /// How many of those are held at most.
+    pub most: usize,
 }
 
 impl Held {
     fn new(seen: &Seen, span: u32, was_silent: bool, is_near: bool) -> Box<Self> {
         let (start, next) = (seen.psn, seen.psn.add(span));
-        Box::new(Self { requests: vec![(*seen, span)], start, next, was_silent, is_near })
+        Box::new(Self {
+            requests: vec![(*seen, span)],
+            start,
+            next,
+            was_silent,
+            is_near,
+            most: MAX_HELD_NEAR,
+        })
+    }
+
+    /// How long the first of them has been held.
+    fn age(&self, seen: &Seen) -> Option<u64> {
+        let (first, _) = self.requests.first()?;
+        Some(seen.time?.saturating_sub(first.time?))
+    }
+
+    /// Whether the request comes right behind the last one, or all are sent again after a while.
+    fn goes_on_with(&self, seen: &Seen) -> bool {
+        let Some((last, span)) = self.requests.last() else { return false };
+        let waited = last.time.zip(seen.time).map(|(then, now)| now.saturating_sub(then));
+        seen.psn == last.psn.add(*span)
+            || (seen.psn == self.start && waited.is_some_and(|waited| waited >= PAUSE))
     }
 
     fn holds(&self, psn: Psn) -> bool {
         !psn.is_before(self.start) && psn.is_before(self.next)
     }
 
-    /// How many messages begin in it.
-    fn messages(&self) -> u32 {
-        let begun = self.requests.iter().filter(|(seen, _)| seen.place.begins()).count();
-        u32::try_from(begun).unwrap_or(u32::MAX)
+    /// Whether it is the beginning of a life that this is an answer to, and no part of the one
+    /// before, whose requests are `old` and are answered this way.
+    fn is_begun_by(&self, answer: &Seen, (old, back): (&Direction, &Direction)) -> bool {
+        if !self.holds(answer.psn) {
+            return false;
+        }
+        let is_ack = !matches!(answer.answer, Some(AckKind::Nak(_) | AckKind::RnrNak(_)));
+        if !is_ack && answer.psn.is_before(old.answered) {
+            // Nobody asks for what he has executed.
+            return true;
+        }
+        if answer.kind == Kind::AtomicAck
+            && self.start == old.start
+            && old.all_messages() <= MAX_KEPT
+        {
+            // A responder keeps its answers to atomics, and may send them again as they were.
+            return false;
+        }
+        // A responder counts the messages of a life, from its beginning.
+        let Some(msn) = answer.msn.map(Msn::get) else { return false };
+        let is_counted = msn > 0 || back.has(flag::COUNTS);
+        is_counted
+            && msn < old.answered_messages()
+            && self.completed_by(answer.psn, is_ack).contains(&msn)
+    }
+
+    /// Whether they may be what this answers, on a flow that never answered the requests before.
+    pub(super) fn is_asked(&self, answer: &Seen) -> bool {
+        let completed =
+            || answer.msn.map(|msn| self.completed_by(answer.psn, true).contains(&msn.get()));
+        self.holds(answer.psn) && (!self.is_near || completed() == Some(true))
+    }
+
+    /// How many messages may be completed where `psn` is answered, or only what is before it.
+    fn completed_by(&self, psn: Psn, is_ack: bool) -> RangeInclusive<u32> {
+        let (mut next, mut done, mut begun) = (self.start, 0u32, 0u32);
+        for (seen, span) in &self.requests {
+            if seen.psn != next {
+                // It is sent again.
+                continue;
+            }
+            if psn.is_before(seen.psn) || (psn == seen.psn && !is_ack) {
+                break;
+            }
+            next = seen.psn.add(*span);
+            begun = begun.saturating_add(u32::from(seen.place.begins()));
+            let end = seen.psn.add(span.saturating_sub(u32::from(is_ack)));
+            let is_done = seen.place.ends() && !psn.is_before(end);
+            done = done.saturating_add(u32::from(is_done));
+        }
+        done..=begun
     }
 }
 
@@ -96,15 +177,26 @@ fn idle_time(this: &Direction, back: &Direction, seen: &Seen) -> Option<u64> {
     Some(seen.time?.saturating_sub(last))
 }
 
-/// Whether a request that is not the next one of the stream is held: everything was answered, and
-/// long ago. The next life of a queue pair may begin with the same PSN, or one near to it.
+/// Whether a request that is not the next one of the stream is held. The next life of a queue pair
+/// may begin with the same PSN, or one near to it.
 #[cold]
 pub(super) fn is_held_near(this: &mut Direction, back: &Direction, seen: &Seen, span: u32) -> bool {
+    let idle = idle_time(this, back, seen);
+    let has_paused = |least: u64| idle.is_some_and(|idle| idle >= least);
+    // Whoever waits for answers asks again for these, or goes on, and does not begin elsewhere.
+    let is_behind = seen.psn.is_before(this.answered);
+    let is_ahead = !seen.psn.is_before(this.next);
+    let is_all_answered = this.answered == this.next;
+    let is_elsewhere = is_behind || is_all_answered || (is_ahead && has_paused(LONG_PAUSE));
+    let is_answered = back.packets > 0 && this.answered != this.start;
+    let has_known_span = this.trouble.as_ref().is_none_or(|t| t.unknown_span.is_none());
     let is_beginning = seen.place.begins()
-        && this.answered == this.next
-        && !this.has(flag::NAKED | flag::IN_ROUND)
+        && is_elsewhere
+        && is_answered
+        && has_known_span
+        && seen.service != Service::Uc
         && this.all_messages() > 1
-        && idle_time(this, back, seen).is_some_and(|idle| idle >= PAUSE);
+        && has_paused(PAUSE);
     if is_beginning {
         this.trouble().held = Some(Held::new(seen, span, false, true));
     }
@@ -125,9 +217,13 @@ pub(super) fn while_held(
         this.let_go();
         return None;
     }
-    if held.next == seen.psn && held.requests.len() < MAX_HELD_NEAR {
+    let is_young = held.age(seen).is_none_or(|age| age < MAX_AGE);
+    if held.goes_on_with(seen) && held.requests.len() < held.most && is_young {
         held.requests.push((*seen, span));
-        held.next = seen.psn.add(span);
+        let end = seen.psn.add(span);
+        if held.next.is_before(end) {
+            held.next = end;
+        }
         return Some(Fit::Held);
     }
     follow_held(this, back, pmtu);
@@ -137,11 +233,16 @@ pub(super) fn while_held(
 /// What is held is of the stream.
 fn follow_held(this: &mut Direction, back: &mut Direction, pmtu: &mut Pmtu) {
     let Some(held) = this.trouble().held.take() else { return };
+    let mut counted = Vec::with_capacity(held.requests.len());
     for (seen, span) in &held.requests {
+        let before = this.goodput;
         follow_request(this, back, *pmtu, (seen, *span));
         this.count(seen);
         this.remember(seen);
+        let goodput = this.goodput.saturating_sub(before);
+        counted.extend(seen.time.map(|time| (time, seen.wire_len, goodput)));
     }
+    this.date_back(&counted);
 }
 
 /// An answer comes while requests are held. Says whether it is an answer to them and they are a
@@ -153,18 +254,13 @@ pub(super) fn is_answer_to_held(
     pmtu: &mut Pmtu,
     seen: &Seen,
 ) -> bool {
-    let total = asked.all_messages();
     let Some(held) = asked.trouble.as_ref().and_then(|trouble| trouble.held.as_ref()) else {
         return false;
     };
     if !held.is_near {
         return held.holds(seen.psn);
     }
-    // The responder counts the messages of a life, from its beginning.
-    let messages = held.messages();
-    if held.holds(seen.psn)
-        && seen.msn.is_some_and(|msn| msn.get() <= messages && msn.get() < total)
-    {
+    if held.is_begun_by(seen, (asked, this)) {
         return true;
     }
     follow_held(asked, this, pmtu);

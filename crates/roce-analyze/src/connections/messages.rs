@@ -87,6 +87,16 @@ impl Direction {
         self.messages_by_kind().into_iter().fold(0, u32::saturating_add)
     }
 
+    /// How many of them are answered, at least.
+    pub(super) fn answered_messages(&self) -> u32 {
+        let all = self.all_messages();
+        if self.answered == self.next {
+            return all;
+        }
+        let open = self.open.count();
+        open.map_or(0, |open| all.saturating_sub(u32::try_from(open).unwrap_or(u32::MAX)))
+    }
+
     /// Whether there was a request for an answer with data.
     pub(super) fn has_wanted_data(&self) -> bool {
         let [_, _, with_data @ ..] = self.messages_by_kind();

@@ -68,6 +68,7 @@ impl Tracker {
             return self.complete_asked(at, asked);
         }
         self.part_rivals(at, seen);
+        self.free_restarted(at, seen);
         match self.unpaired.find(&self.table, at, seen, false) {
             Some(Found::Pair(pair)) => return self.join(at, pair),
             Some(Found::Nothing { patience, unproven }) => {

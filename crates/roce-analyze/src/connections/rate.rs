@@ -110,6 +110,40 @@ impl Direction {
         series.add(second, bytes, goodput);
     }
 
+    /// Packets that were counted right now had come before: those of milliseconds that are over belong
+    /// to these. Each with its time, its bytes and its goodput, in the order of time.
+    #[cold]
+    pub(super) fn date_back(&mut self, counted: &[(u64, u32, u64)]) {
+        let open = self.millisecond_end.saturating_sub(NANOS_PER_MILLISECOND);
+        let is_same = |a: &(u64, u32, u64), b: &(u64, u32, u64)| {
+            a.0 / NANOS_PER_MILLISECOND == b.0 / NANOS_PER_MILLISECOND
+        };
+        for part in counted.chunk_by(is_same) {
+            let Some((time, ..)) = part.first().filter(|(time, ..)| *time < open) else { return };
+            let (bytes, goodput) = part.iter().fold((0u32, 0u64), |(sum, good), (_, len, gain)| {
+                (sum.saturating_add(*len), good.saturating_add(*gain))
+            });
+            self.rate.bytes_at = self.rate.bytes_at.wrapping_add(bytes);
+            let millisecond = time / NANOS_PER_MILLISECOND;
+            if bytes > self.rate.peak {
+                self.rate.peak = bytes;
+                self.peak_at = millisecond.saturating_mul(NANOS_PER_MILLISECOND);
+            }
+            let second = millisecond / MILLISECONDS_PER_SECOND;
+            if second < open / NANOS_PER_MILLISECOND / MILLISECONDS_PER_SECOND {
+                self.date_back_by_seconds(second, (bytes.into(), goodput));
+            }
+        }
+    }
+
+    fn date_back_by_seconds(&mut self, second: u64, (bytes, goodput): (u64, u64)) {
+        let series = self.more.as_mut().and_then(|more| more.series.as_mut());
+        let Some(series) = series else { return };
+        series.add(second, bytes, goodput);
+        let (bytes_at, goodput_at) = self.second_at;
+        self.second_at = (bytes_at.saturating_add(bytes), goodput_at.saturating_add(goodput));
+    }
+
     /// The direction is told of congestion on its way.
     pub(super) fn notified(&mut self) {
         if self.millisecond_end == 0 {

@@ -15,6 +15,7 @@ use super::merge;
 use super::outcome::{self, CaptureEnd};
 use super::proof::{Proofs, Room};
 use super::report::{Connection, Evicted, Report};
+use super::reuse::Restarts;
 use super::seen::Seen;
 use super::sighting::Sightings;
 use super::strange::{Oddity, Sight};
@@ -53,6 +54,7 @@ pub struct Tracker {
     pub(super) awaited: Awaited,
     pub(super) log_room: LogRoom,
     pub(super) suspects: Suspects,
+    pub(super) restarts: Restarts,
     cm: CmTable,
     /// Those that are over, whose numbers may be used again.
     finished: VecDeque<Connection>,
@@ -78,6 +80,7 @@ impl Tracker {
             awaited: Awaited::default(),
             log_room: LogRoom::default(),
             suspects: Suspects::default(),
+            restarts: Restarts::default(),
             cm: CmTable::default(),
             finished: VecDeque::new(),
             waiting: Sightings::default(),

@@ -90,6 +90,12 @@ impl OpenMessages {
         self.rest.as_ref().map_or(0, |rest| rest.len() as u64)
     }
 
+    /// How many there are; `None` where not all may be followed.
+    pub(super) fn count(&self) -> Option<usize> {
+        let rest = self.rest.as_ref().map_or(0, |rest| rest.len());
+        (self.first.is_some() && rest < MAX_OPEN).then(|| rest.saturating_add(1))
+    }
+
     /// Whether there are too many to follow where none was ever answered.
     #[inline]
     pub(super) fn are_hopeless(&self) -> bool {
