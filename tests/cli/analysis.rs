@@ -4,7 +4,7 @@ use roce_sniff_tests::command::{roce_sniff, run, run_line, start};
 
 use serde_json::json;
 
-use crate::captures::{exchanged, folder};
+use crate::captures::{exchanged, folder, reversed};
 
 /// A capture taken in the wrong place is not healthy: there was nothing to look at.
 #[test]
@@ -334,5 +334,42 @@ fn frames_out_of_order_are_put_in_order() {
     for key in ["packets", "goodput_bytes", "ack_latency_ns", "completion_ns"] {
         let of = |report: &serde_json::Value| report["connections"][0]["a_to_b"][key].clone();
         assert_eq!(of(&a), of(&b), "{key}");
+    }
+}
+
+/// From the last frame to the first: what is told is that, and what the frames tell in the order of
+/// their times, with the numbers that they have in the file.
+#[test]
+fn a_file_from_back_to_front_tells_the_same() {
+    let folder = folder();
+    let backward = folder.path().join("backward.pcap");
+    let path = backward.to_str().unwrap();
+    let check =
+        |path: &str| run(&["check", "--format", "json", "--fail-on", "never", path]).well().json();
+    for fixture in ["rxe/send_bw_v4.pcap", "rxe/loss_b.pcap", "rxe/err_rnr.pcap"] {
+        let count = u64::try_from(reversed(fixture, &backward)).unwrap();
+        let (right, found) = (check(fixture), check(path));
+        let list = |found: &serde_json::Value| {
+            let mut list = found["findings"].as_array().unwrap().clone();
+            list.retain(|one| one["id"] != "capture-disorder");
+            list.sort_by_key(|one| [&one["id"], &one["subject"]].map(ToString::to_string));
+            list
+        };
+        let (right, found) = (list(&right), list(&found));
+        let told = |one: &serde_json::Value| (one["id"].clone(), one["count"].clone());
+        assert_eq!(
+            found.iter().map(told).collect::<Vec<_>>(),
+            right.iter().map(told).collect::<Vec<_>>(),
+            "{fixture}"
+        );
+        for (found, right) in found.iter().zip(&right) {
+            let frames = |one: &serde_json::Value| {
+                one["frames"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect()
+            };
+            let there: Vec<u64> = frames(right);
+            let mut there: Vec<u64> = there.iter().map(|frame| count + 1 - frame).collect();
+            there.reverse();
+            assert_eq!(frames(found), there, "{fixture} {}", found["id"]);
+        }
     }
 }

@@ -44,14 +44,18 @@ pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
+/// The fixture from its last frame to its first; says how many there are.
+pub(crate) fn reversed(fixture: &str, to: &Path) -> usize {
+    let mut frames = frames(fixture);
+    frames.reverse();
+    write(&frames, to);
+    frames.len()
+}
+
 /// The fixture with the frames of each pair the wrong way round, where they are less than a millisecond
 /// apart; says how many pairs those are.
 pub(crate) fn exchanged(fixture: &str, to: &Path) -> usize {
-    let mut reader = FileReader::open(&fixtures().join(fixture)).unwrap();
-    let mut frames = Vec::new();
-    while let Some(frame) = reader.next_frame().unwrap() {
-        frames.push((frame.time_ns.unwrap(), frame.data.to_vec()));
-    }
+    let mut frames = frames(fixture);
     let mut pairs = 0;
     for pair in frames.chunks_exact_mut(2) {
         if (1..1_000_000).contains(&(pair[1].0 - pair[0].0)) {
@@ -59,12 +63,26 @@ pub(crate) fn exchanged(fixture: &str, to: &Path) -> usize {
             pairs += 1;
         }
     }
+    write(&frames, to);
+    pairs
+}
+
+/// Times and bytes of all frames.
+fn frames(fixture: &str) -> Vec<(u64, Vec<u8>)> {
+    let mut reader = FileReader::open(&fixtures().join(fixture)).unwrap();
+    let mut frames = Vec::new();
+    while let Some(frame) = reader.next_frame().unwrap() {
+        frames.push((frame.time_ns.unwrap(), frame.data.to_vec()));
+    }
+    frames
+}
+
+fn write(frames: &[(u64, Vec<u8>)], to: &Path) {
     let mut writer = FileWriter::create(to, &WriterOptions::default()).unwrap();
-    for (number, (time_ns, data)) in (1..).zip(&frames) {
+    for (number, (time_ns, data)) in (1..).zip(frames) {
         let (time_ns, wire_len) = (Some(*time_ns), u32::try_from(data.len()).unwrap());
         let link_type = LinkType::ETHERNET;
         writer.write(&Frame { number, time_ns, link_type, wire_len, data, interface: 0 }).unwrap();
     }
     writer.finish().unwrap();
-    pairs
 }

@@ -27,20 +27,25 @@ fn ids(found: &[Finding]) -> Vec<(&'static str, u64)> {
 /// A connection that first asks and is answered, so that both flows are known to be its own; then
 /// the answers of one tap are put as much earlier as its clock is slow.
 fn skewed(slow: u64) -> Vec<Record> {
+    skewed_bursts(slow, 30, 0)
+}
+
+/// The same with so many bursts of requests, and so many microseconds more between them.
+fn skewed_bursts(slow: u64, bursts: u32, more: u64) -> Vec<Record> {
     let mut made = Made::default();
     made.chat(100..104);
     let good = made.records.len();
-    for burst in 0..30 {
+    for burst in 0..bursts {
         for nth in 0..4 {
             let send = ask(Opcode::RC_SEND_ONLY, 104 + burst * 4 + nth, &[1; 64]);
             made.ask(if nth == 3 { send.ack_req() } else { send });
             made.now_ns -= 9_000;
         }
-        made.wait(10).answer(answer(107 + burst * 4, ACK, 8 + burst * 4)).wait(20);
+        made.wait(10).answer(answer(107 + burst * 4, ACK, 8 + burst * 4)).wait(20 + more);
     }
     for record in &mut made.records[good..] {
         let is_answer = record.bytes[29] == 2;
-        record.time_ns += 1_000_000 - if is_answer { slow } else { 0 };
+        record.time_ns += slow + 1_000_000 - if is_answer { slow } else { 0 };
     }
     made.records.sort_by_key(|record| record.time_ns);
     made.records
@@ -56,6 +61,30 @@ fn answers_before_their_requests_are_no_loss() {
         assert!(found[0].evidence.contains(&("requests_behind_answers", behind)), "{found:?}");
         assert!(found[0].count >= 90, "{slow}: {found:?}");
     }
+}
+
+/// Retransmissions come as late; but not all requests are sent again, and none for the first time.
+#[test]
+fn clocks_that_differ_by_timeouts_are_no_timeouts() {
+    for (slow, more) in [(12_000_000, 400), (50_000_000, 1_000), (50_000_000, 300)] {
+        let found = findings(&skewed_bursts(slow, 300, more));
+        assert_eq!(found.len(), 1, "{slow}: {found:?}");
+        assert_eq!(found[0].id, "capture-disorder");
+        assert!(found[0].count >= 900, "{slow}: {found:?}");
+    }
+}
+
+/// Whatever stands behind later frames, and was captured before them, did not overtake them.
+#[test]
+fn what_only_stands_at_another_place_was_not_late() {
+    let mut made = Made::default();
+    made.chat(100..300);
+    let mut blocks: Vec<_> = made.records.chunks(16).collect();
+    blocks.chunks_exact_mut(2).for_each(|pair| pair.swap(0, 1));
+    assert!(!ids(&findings(&blocks.concat())).iter().any(|(id, _)| *id == "reordering"));
+    // Answers before all requests are those of nobody.
+    made.records.reverse();
+    assert_eq!(ids(&findings(&made.records)), [("unpaired-flows", 2)]);
 }
 
 /// What the clocks differ by is less than the time that answers take.

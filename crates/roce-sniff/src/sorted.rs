@@ -16,11 +16,15 @@ use crate::drive::{Sink, Took};
 const MAX_FRAMES: usize = 1 << 16;
 /// How many of their bytes.
 const MAX_BYTES: usize = 64 << 20;
+/// How often the order of the file may be left: that takes 64 MiB to remember.
+const MAX_LEAPS: usize = 1 << 22;
 
-/// Hands the frames on in the order of time, as far as that is in so many frames.
+/// Hands the frames on in the order of time, as far as that is in so many frames. They are counted
+/// anew then: their numbers tell the order that they are followed in.
 pub(crate) struct Sorted<F> {
     take: F,
     held: BinaryHeap<Held>,
+    numbers: Numbers,
     bytes: usize,
     /// Memory of frames that were handed on.
     spare: Vec<Vec<u8>>,
@@ -39,12 +43,14 @@ struct Held {
 
 impl<F: FnMut(&Captured<'_>, &Ports)> Sorted<F> {
     pub(crate) fn new(take: F) -> Self {
-        Self { take, held: BinaryHeap::new(), bytes: 0, spare: Vec::new() }
+        let (held, numbers) = (BinaryHeap::new(), Numbers::default());
+        Self { take, held, numbers, bytes: 0, spare: Vec::new() }
     }
 
-    /// Hands on what is left.
-    pub(crate) fn finish(mut self, ports: &Ports) {
+    /// Hands on what is left; returns where the frames stand in the file.
+    pub(crate) fn finish(mut self, ports: &Ports) -> Numbers {
         while self.hand_on(ports) {}
+        self.numbers
     }
 
     fn hand_on(&mut self, ports: &Ports) -> bool {
@@ -52,6 +58,7 @@ impl<F: FnMut(&Captured<'_>, &Ports)> Sorted<F> {
         let Held { time_ns, number, link_type, wire_len, interface, has_time, data } = held;
         self.bytes = self.bytes.saturating_sub(data.len());
         let time_ns = has_time.then_some(time_ns);
+        let number = self.numbers.next(number);
         let frame = Captured { number, time_ns, link_type, wire_len, interface, data: &data };
         (self.take)(&frame, ports);
         self.spare.push(data);
@@ -81,6 +88,41 @@ impl<F: FnMut(&Captured<'_>, &Ports)> Sink for Sorted<F> {
             self.hand_on(ports);
         }
         Ok(Took { write: false, count: true })
+    }
+}
+
+/// Where frames stand in the file that were handed on, by their new numbers, from 1.
+#[derive(Default, Debug)]
+pub(crate) struct Numbers {
+    count: u64,
+    /// New and old number wherever the old ones do not go on, in order.
+    leaps: Vec<(u64, u64)>,
+    /// Whether there were more than are remembered.
+    pub(crate) is_cut: bool,
+}
+
+impl Numbers {
+    /// Gives the frame that stands at `old` its new number.
+    fn next(&mut self, old: u64) -> u64 {
+        self.count = self.count.saturating_add(1);
+        if self.old(self.count) != old {
+            if self.leaps.len() < MAX_LEAPS {
+                self.leaps.push((self.count, old));
+            } else {
+                self.is_cut = true;
+            }
+        }
+        self.count
+    }
+
+    /// Where the frame with a new number stands.
+    pub(crate) fn old(&self, new: u64) -> u64 {
+        let leaps = match self.leaps.last() {
+            Some((last, _)) if *last <= new => self.leaps.len(),
+            _ => self.leaps.partition_point(|(first, _)| *first <= new),
+        };
+        let leap = leaps.checked_sub(1).and_then(|at| self.leaps.get(at));
+        leap.map_or(new, |(first, old)| old.saturating_add(new.saturating_sub(*first)))
     }
 }
 
@@ -119,8 +161,7 @@ mod tests {
     fn the_earliest_comes_first_and_equals_keep_their_order() {
         let mut numbers = Vec::new();
         let mut sorted = Sorted::new(|captured: &Captured<'_>, _: &Ports| {
-            assert_eq!(captured.data, captured.number.to_le_bytes());
-            numbers.push(captured.number);
+            numbers.push((captured.number, captured.data.first().copied().unwrap_or(0)));
         });
         let ports = Ports::default();
         for (number, time_ns) in (1..).zip([30, 10, 10, 40, 20]) {
@@ -129,7 +170,9 @@ mod tests {
             let frame = Captured { number, time_ns, link_type, wire_len: 8, interface: 0, data };
             sorted.frame(&frame, &ports).unwrap();
         }
-        sorted.finish(&ports);
-        assert_eq!(numbers, [2, 3, 5, 1, 4]);
+        let places = sorted.finish(&ports);
+        assert_eq!(numbers, [(1, 2), (2, 3), (3, 5), (4, 1), (5, 4)]);
+        assert_eq!([1, 2, 3, 4, 5].map(|new| places.old(new)), [2, 3, 5, 1, 4]);
+        assert!(!places.is_cut);
     }
 }

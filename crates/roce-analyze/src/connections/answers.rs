@@ -192,7 +192,7 @@ fn advance_with_trouble(asked: &mut Direction, seen: &Seen, end: Psn, counts_las
     if asked.next.is_before(end) {
         missing = u32::try_from(counted.distance_from(asked.next)).unwrap_or(0);
         let unseen = Hole::new(asked.next, missing, seen);
-        asked.trouble().answered_unseen.add(unseen);
+        asked.trouble().answered_unseen.extend(unseen);
         asked.next = end;
         asked.set(flag::MESSAGE_UNKNOWN, true);
     }

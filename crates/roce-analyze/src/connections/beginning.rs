@@ -102,8 +102,10 @@ pub(super) fn early(this: &mut Direction, back: &mut Direction, seen: &Seen, spa
     } else {
         if may_be_late {
             trouble.remember_late(seen.psn);
-            trouble.perhaps_late = trouble.perhaps_late.saturating_add(1);
-            this.note_late(seen, depth);
+            if this.note_late(seen, depth) {
+                let trouble = this.trouble();
+                trouble.perhaps_late = trouble.perhaps_late.saturating_add(1);
+            }
         }
         go_on_unknown(this, seen, span);
     }
@@ -196,7 +198,7 @@ impl Trouble {
     pub(super) fn is_in_order(&self) -> bool {
         let counts = [
             self.retransmitted,
-            self.out_of_order,
+            self.late_packets(),
             self.reordered_after,
             self.lost_before,
             self.lost_after,

@@ -319,7 +319,7 @@ fn is_uncalled(this: &Direction, other: &Direction, seen: &Seen, before: Before)
 /// has refused nothing.
 pub(super) fn is_untroubled(this: &Direction, other: &Direction) -> bool {
     let quiet =
-        |t: &Trouble| t.retransmitted == 0 && t.out_of_order == 0 && t.request_holes.is_empty();
+        |t: &Trouble| t.retransmitted == 0 && t.late_packets() == 0 && t.request_holes.is_empty();
     let content = |t: &Trouble| t.naks == [0; 5] && t.rnr_naks == 0;
     this.trouble.as_ref().is_none_or(|trouble| quiet(trouble))
         && other.trouble.as_ref().is_none_or(|trouble| content(trouble))

@@ -15,15 +15,28 @@ use super::trouble::Trouble;
 const STEP: u64 = 10_000_000;
 /// So many requests stand behind their answers where that is no accident.
 const MANY: u64 = 3;
+/// The same where nothing else tells them from requests that were sent again.
+const MANY_IN_A_ROW: u32 = 8;
 
-/// Takes a request that was answered shortly before it was captured: then it was not sent again, as
-/// nothing has timed out. Says whether it is one.
-pub(super) fn is_behind_answer(this: &mut Direction, seen: &Seen, span: u32) -> bool {
+/// Takes a request that was answered before it was captured, and not captured before: shortly before,
+/// so that nothing has timed out, or as others are. Says whether it is one.
+pub(super) fn is_behind_answer(
+    this: &mut Direction,
+    back: &mut Direction,
+    seen: &Seen,
+    span: u32,
+) -> bool {
     let Some(trouble) = &mut this.trouble else { return false };
     let Some(hole) = trouble.answered_unseen.at(seen.psn).copied() else { return false };
     let times = hole.time.zip(seen.time);
-    if times.is_some_and(|(then, now)| now.saturating_sub(then) >= LATE) {
+    let is_long = times.is_some_and(|(then, now)| now.saturating_sub(then) >= LATE);
+    if is_long && trouble.behind_answers < MANY && !are_many(this, back) {
         return false;
+    }
+    let Some(trouble) = &mut this.trouble else { return false };
+    if is_long || trouble.answered_unseen.is_full() {
+        let (in_a_row, _) = &mut trouble.perhaps_behind;
+        *in_a_row = (*in_a_row).max(MANY_IN_A_ROW);
     }
     let filled = u64::from(trouble.answered_unseen.fill(seen.psn, span));
     trouble.not_captured = trouble.not_captured.saturating_sub(filled);
@@ -31,6 +44,30 @@ pub(super) fn is_behind_answer(this: &mut Direction, seen: &Seen, span: u32) -> 
     trouble.proofs.replace(hole.frame, Event::NotCaptured, Event::AheadOfRequest);
     account_answered(this, seen);
     this.set(flag::MESSAGE_UNKNOWN, true);
+    true
+}
+
+/// Another request comes long after it was answered, and was not captured before. Says whether that
+/// are so many in a row that the capture is not in order: then none of them was sent again.
+fn are_many(this: &mut Direction, back: &mut Direction) -> bool {
+    let messages = this.messages.iter().fold(0u32, |sum, count| sum.saturating_add(*count));
+    let is_answered = this.next == this.answered;
+    let Some(trouble) = &mut this.trouble else { return false };
+    let (count, before) = trouble.perhaps_behind;
+    let goes_on = is_answered && messages.saturating_sub(before) <= count;
+    let count = if goes_on { count.saturating_add(1) } else { 1 };
+    trouble.perhaps_behind = (count, if goes_on { before } else { messages });
+    if count < MANY_IN_A_ROW {
+        return false;
+    }
+    let unseen = core::mem::take(&mut trouble.answered_unseen);
+    trouble.forget_order();
+    (trouble.not_captured, trouble.behind_answers) = (unseen.sum(), MANY);
+    trouble.answered_unseen = unseen;
+    this.set(flag::IN_ROUND, false);
+    if let Some(trouble) = &mut back.trouble {
+        trouble.forget_lost_answers();
+    }
     true
 }
 
@@ -61,6 +98,32 @@ pub(super) fn settle_order(dirs: &mut [Direction; 2]) {
         if is_there || is_back {
             dir.times = None;
         }
+    }
+    for at in 0..dirs.len() {
+        forget_far_behind(dirs, at);
+    }
+}
+
+/// Where requests stand so far behind their answers that more was answered meanwhile than is
+/// remembered, the others seem to be sent again, or not to be there.
+fn forget_far_behind(dirs: &mut [Direction; 2], at: usize) {
+    let [there, back] = dirs;
+    let (this, back) = if at == 0 { (there, back) } else { (back, there) };
+    let Some(trouble) = &mut this.trouble else { return };
+    let (in_a_row, _) = trouble.perhaps_behind;
+    if in_a_row < MANY_IN_A_ROW || trouble.behind_answers < u64::from(MANY_IN_A_ROW) {
+        return;
+    }
+    trouble.not_captured = 0;
+    trouble.proofs.keep(|event| event != Event::NotCaptured);
+    let has_refused = |t: &Trouble| t.naks != [0; 5] || t.rnr_naks > 0;
+    if back.trouble.as_ref().is_some_and(|trouble| has_refused(trouble)) {
+        return;
+    }
+    (trouble.retransmitted, trouble.rounds_timeout, trouble.duplicate_requests) = (0, 0, 0);
+    trouble.proofs.keep(|event| event != Event::RetransmittedOnTimeout);
+    if let Some(trouble) = &mut back.trouble {
+        trouble.forget_lost_answers();
     }
 }
 
@@ -95,6 +158,13 @@ impl Direction {
 }
 
 impl Trouble {
+    /// What was sent again because its answer seemed to be lost was not.
+    fn forget_lost_answers(&mut self) {
+        (self.lost_after, self.doubtful_after, self.reordered_after) = (0, 0, 0);
+        let is_it = |event| matches!(event, Event::LostAfterCapture | Event::ReorderedAfterCapture);
+        self.proofs.keep(|event| !is_it(event));
+    }
+
     /// What was open stays open, and counts neither as lost nor as anything else.
     fn forget_open(&mut self) {
         for holes in [

@@ -30,7 +30,7 @@ pub(super) fn doubt_losses(directions: [Option<&mut Trouble>; 2]) {
 impl Trouble {
     /// How many packets were late.
     const fn late(&self) -> u64 {
-        self.out_of_order.saturating_add(self.reordered_after)
+        self.late_packets().saturating_add(self.reordered_after)
     }
 
     /// How many would have been by hindsight.

@@ -154,7 +154,7 @@ impl Trouble {
     /// did, or nearly all that seemed to be lost.
     fn is_reordered(&self) -> bool {
         let [hints, _] = self.hints;
-        self.out_of_order > 0 || is_most(hints, self.lost_before.saturating_add(self.lost_again))
+        self.late_packets() > 0 || is_most(hints, self.lost_before.saturating_add(self.lost_again))
     }
 
     /// The same behind the capture point.

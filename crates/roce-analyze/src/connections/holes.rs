@@ -70,6 +70,28 @@ impl Holes {
         oldest.filter(|hole| !hole.is_early)
     }
 
+    /// Adds one; where there are many already, to the newest if it goes on there.
+    pub(super) fn extend(&mut self, hole: Hole) {
+        let is_full = self.list.len() >= MAX;
+        match self.list.last_mut().filter(|last| is_full && last.end() == hole.start) {
+            Some(last) => {
+                last.len = last.len.saturating_add(hole.len);
+                (last.frame, last.time) = (hole.frame, hole.time);
+            }
+            None => _ = self.add(hole),
+        }
+    }
+
+    /// Whether more may have been added than are kept.
+    pub(super) fn is_full(&self) -> bool {
+        self.list.len() >= MAX
+    }
+
+    /// How many PSNs lie in holes.
+    pub(super) fn sum(&self) -> u64 {
+        self.list.iter().fold(0, |sum, hole| sum.saturating_add(hole.len.into()))
+    }
+
     /// The hole that `psn` lies in.
     pub(super) fn at(&self, psn: Psn) -> Option<&Hole> {
         self.list.iter().find(|hole| hole.contains(psn))

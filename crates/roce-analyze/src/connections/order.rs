@@ -85,16 +85,24 @@ impl Direction {
     /// Whether packets of this direction came behind later ones.
     #[cold]
     pub(super) fn has_late_packets(&self) -> bool {
-        self.trouble.as_ref().is_some_and(|trouble| trouble.out_of_order > 0)
+        self.trouble.as_ref().is_some_and(|trouble| trouble.late_packets() > 0)
     }
 
-    /// Counts a packet that comes behind later ones.
+    /// Counts a packet that comes behind later ones; says whether it was late on the wire. Where its
+    /// time is earlier than theirs, it only stands behind them in the capture.
     #[cold]
-    pub(super) fn note_late(&mut self, seen: &Seen, depth: u32) {
+    pub(super) fn note_late(&mut self, seen: &Seen, depth: u32) -> bool {
+        let is_misplaced =
+            self.last_time.get().zip(seen.time).is_some_and(|(last, now)| now < last);
         let trouble = self.trouble();
+        if is_misplaced {
+            trouble.misplaced = trouble.misplaced.saturating_add(1);
+            return false;
+        }
         trouble.out_of_order = trouble.out_of_order.saturating_add(1);
         trouble.max_reorder_depth = trouble.max_reorder_depth.max(depth);
         trouble.proofs.note(Event::OutOfOrder, seen.frame);
+        true
     }
 
     /// Whether the IP identification of this direction counts packets, so that it tells the order

@@ -2,10 +2,12 @@
 
 mod direction;
 mod rare;
+mod renumber;
 
 use roce_wire::{Addr, Carrier, NakCode, Service};
 
 pub use super::cm::{Exchange, Rejection};
+use super::key::is_datagram;
 pub use super::proof::{Event, Proof};
 pub use super::reaction::CnpReaction;
 pub use super::series::{Milliseconds, OverTime};
@@ -37,6 +39,17 @@ pub struct Report {
     /// Bytes of one connection, the only one of the report, in milliseconds: from A to B and from B
     /// to A. The tracker leaves this empty for whoever reads its frames once more.
     pub milliseconds: Option<Box<[Option<OverTime>; 2]>>,
+}
+
+impl Report {
+    /// How many packets are odd: lost, late, sent again, or of flows without another direction. The
+    /// order that frames were sent in makes fewer of them than any other.
+    #[must_use]
+    pub fn oddity(&self) -> u64 {
+        let connected = self.connections.iter().filter(|one| !is_datagram(one.service));
+        // Clocks are set now and then, and never with every other frame.
+        connected.map(Connection::oddity).fold(self.totals.disorder.steps / 2, u64::saturating_add)
+    }
 }
 
 /// Connections that were forgotten because there were too many.
@@ -196,6 +209,13 @@ impl Connection {
         if let Some(cm) = &mut self.cm {
             cm.setup = None;
         }
+    }
+
+    fn oddity(&self) -> u64 {
+        if !self.is_two_way() {
+            return self.packets();
+        }
+        self.directions().into_iter().map(DirectionReport::oddity).fold(0, u64::saturating_add)
     }
 
     /// Both directions.

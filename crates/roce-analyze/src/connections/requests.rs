@@ -202,7 +202,7 @@ fn old_request(this: &mut Direction, back: &mut Direction, seen: &Seen, span: u3
         start(this, seen);
         return new_request(this, seen, span, 0);
     }
-    if is_behind_answer(this, seen, span) {
+    if is_behind_answer(this, back, seen, span) {
         return;
     }
     if this.is_before_start(seen.psn) && !this.begin_earlier(seen) {
@@ -222,8 +222,9 @@ fn old_request(this: &mut Direction, back: &mut Direction, seen: &Seen, span: u3
         Some(hole) if is_late(this, seen, &hole) => {
             let depth = this.next.distance_from(seen.psn).unsigned_abs();
             let before = this.trouble().max_reorder_depth;
-            this.note_late(seen, depth);
-            this.trouble().late = Some(Late { seen: Box::new(*seen), span, depth: before });
+            let is_counted = this.note_late(seen, depth);
+            let late = Late { seen: Box::new(*seen), span, is_counted, depth: before };
+            this.trouble().late = Some(late);
             this.trouble().remember_late(seen.psn);
         }
         Some(_) => {
@@ -336,11 +337,13 @@ pub(super) fn goes_on_behind_late(this: &mut Direction, seen: &Seen) -> Option<L
 
 /// What seemed to be late was the beginning of a retransmission.
 fn was_not_late(this: &mut Direction, back: &mut Direction, late: &Late) {
-    let Late { seen, span, depth } = late;
+    let Late { seen, span, is_counted, depth } = late;
     let trouble = this.trouble();
-    trouble.out_of_order = trouble.out_of_order.saturating_sub(1);
-    trouble.max_reorder_depth = *depth;
-    trouble.proofs.drop_last(Event::OutOfOrder, 1);
+    if *is_counted {
+        trouble.out_of_order = trouble.out_of_order.saturating_sub(1);
+        trouble.max_reorder_depth = *depth;
+        trouble.proofs.drop_last(Event::OutOfOrder, 1);
+    }
     trouble.late_psns.retain(|late| *late != seen.psn);
     lost(this, back, seen, *span);
 }

@@ -71,11 +71,20 @@ pub struct Disorder {
     pub most_ns: u64,
     /// The number of the first of them; 0 when there is none.
     pub first_frame: u64,
+    /// How often time steps back from one frame to the next.
+    pub steps: u64,
+    /// How many frames there were with the newest of them, and its time.
+    newest: (u64, u64),
 }
 
 impl Disorder {
     #[cold]
-    fn note(&mut self, ns: u64, number: u64) {
+    fn note(&mut self, ns: u64, time: u64, (number, count): (u64, u64)) {
+        let (before, newest) = self.newest;
+        if before.saturating_add(1) != count || time < newest {
+            self.steps = self.steps.saturating_add(1);
+        }
+        self.newest = (count, time);
         if self.frames == 0 {
             self.first_frame = number;
         }
@@ -170,7 +179,7 @@ impl Totals {
             Some((_, last)) if time >= *last => *last = time,
             Some((first, last)) => {
                 *first = time.min(*first);
-                self.disorder.note(last.saturating_sub(time), number);
+                self.disorder.note(last.saturating_sub(time), time, (number, self.frames));
             }
             None => self.times = Some((time, time)),
         }

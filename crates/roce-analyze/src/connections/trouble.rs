@@ -65,6 +65,8 @@ pub(super) struct Late {
     pub seen: Box<Seen>,
     /// How many PSNs it takes.
     pub span: u32,
+    /// Whether it was counted as late.
+    pub is_counted: bool,
     /// How far packets had been overtaken before.
     pub depth: u32,
 }
@@ -146,6 +148,8 @@ pub(super) struct Trouble {
     /// How far apart the copies are.
     pub lag: Option<Lag>,
     pub out_of_order: u64,
+    /// Packets that stand behind later ones in the capture, and were sent before these by their times.
+    pub misplaced: u64,
     pub max_reorder_depth: u32,
     /// The newest of these.
     pub late: Option<Late>,
@@ -191,6 +195,9 @@ pub(super) struct Trouble {
     pub answered_unseen: Holes,
     /// Requests that were captured behind the answers to them.
     pub behind_answers: u64,
+    /// The same of so long ago that they may have been sent again: how many in a row, and how many
+    /// messages there were before them.
+    pub perhaps_behind: (u32, u32),
     /// The latest time of a packet, where the capture steps back in time behind it.
     pub latest_time: Option<u64>,
     /// Missing, and it is not known where they went.
@@ -243,6 +250,11 @@ impl Trouble {
         (self.doubt, self.doubt_loss) = (None, None);
         (self.tries, self.rnr_tries) = (None, None);
         self.proofs.forget_causes();
+    }
+
+    /// How many packets stand behind later ones, on the wire or in the capture.
+    pub(super) const fn late_packets(&self) -> u64 {
+        self.out_of_order.saturating_add(self.misplaced)
     }
 
     /// A request was lost before the capture point, as the packet in this frame shows; for certain

@@ -15,7 +15,9 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use roce_analyze::connections::{Config, Connection, Report, Sighting, Tracker, WireRate, json};
+use roce_analyze::connections::{
+    Config, Connection, Disorder, Report, Sighting, Tracker, WireRate, json,
+};
 use roce_analyze::findings::JITTER;
 use roce_capture::{Frame as Captured, Stats};
 use roce_host::Host;
@@ -162,6 +164,14 @@ pub(crate) fn say_evicted(report: &Report) {
     }
 }
 
+fn say_order(disorder: Disorder) {
+    let frames = plural(disorder.frames, "frame stands", "frames stand");
+    let most = Duration::from_nanos(disorder.most_ns);
+    long_remark(&format!(
+        "{frames} up to {most:?} behind later ones: followed in the order of time"
+    ));
+}
+
 /// Follows every connection of the source.
 pub(crate) fn track(
     source: &Source,
@@ -219,18 +229,22 @@ impl Watch {
         let (owners, config) = (self.owners.take_if(|_| source.can_be_read_twice()), self.config);
         let (mut report, mut trace) = self.follow_as_it_stands(source, args, quiet)?;
         let disorder = report.totals.disorder;
-        let is_jitter = (1..=JITTER).contains(&disorder.most_ns);
-        if is_jitter && source.can_be_read_twice() && !trace.is_interrupted {
-            let again;
-            (report, again) = Self::new(config).follow_in_order(source, args, quiet)?;
+        if disorder.frames > 0 && source.can_be_read_twice() && !trace.is_interrupted {
+            let (in_order, again) = Self::new(config).follow_in_order(source, args, quiet)?;
             trace.is_interrupted = again.is_interrupted;
             trace.failure = trace.failure.or(again.failure);
-            if !quiet {
-                let frames = plural(disorder.frames, "frame stands", "frames stand");
-                long_remark(&format!(
-                    "{frames} up to {:?} behind later ones: followed in the order of time",
-                    Duration::from_nanos(disorder.most_ns)
-                ));
+            // Where it is more than the kernel's blocks, times may be what is wrong.
+            let is_better =
+                |new: &Report| disorder.most_ns <= JITTER || new.oddity() < report.oddity();
+            if let Some(mut in_order) = in_order.filter(is_better) {
+                in_order.totals.last_frame = report.totals.last_frame;
+                if disorder.most_ns > JITTER {
+                    in_order.totals.disorder = disorder;
+                }
+                report = in_order;
+                if !quiet {
+                    say_order(disorder);
+                }
             }
         }
         if let Some(owners) = owners {
@@ -244,15 +258,17 @@ impl Watch {
         source: &Source,
         args: &SourceArgs,
         quiet: bool,
-    ) -> Result<(Report, Trace)> {
+    ) -> Result<(Option<Report>, Trace)> {
         // What is to be written was written the first time.
         let args = SourceArgs { write: None, ..args.clone() };
         let mut sorted = Sorted::new(|captured: &Captured<'_>, ports: &Ports| {
             self.any(captured, ports);
         });
         let trace = drive(source, &args, quiet, &mut sorted)?;
-        sorted.finish(&source::ports(&args)?);
-        Ok((self.finish(), trace))
+        let numbers = sorted.finish(&source::ports(&args)?);
+        let mut report = self.finish();
+        report.renumber(|new| numbers.old(new));
+        Ok((Some(report).filter(|_| !numbers.is_cut), trace))
     }
 
     fn follow_as_it_stands(

@@ -324,6 +324,23 @@ impl DirectionReport {
         self.cnp_reaction = Box::default();
     }
 
+    /// How many packets are odd: lost, late, or sent again.
+    pub(super) fn oddity(&self) -> u64 {
+        [
+            self.retransmitted_packets,
+            self.duplicate_requests,
+            self.out_of_order_packets,
+            self.reordered_after_capture,
+            self.missing_psns,
+            self.ghost_packets,
+            self.requests_behind_answers.into(),
+            self.opcode_sequence_errors.into(),
+            self.loss.map_or(0, |loss| loss.not_captured),
+        ]
+        .into_iter()
+        .fold(0, u64::saturating_add)
+    }
+
     /// The frames that prove one kind of event, up to ten unless all were asked for.
     pub fn frames(&self, event: Event) -> impl Iterator<Item = u64> + '_ {
         self.proofs.iter().filter(move |proof| proof.event == event).map(|proof| proof.frame)
