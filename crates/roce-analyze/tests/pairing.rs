@@ -354,3 +354,60 @@ fn what_was_sent_again_before_flows_were_paired_has_the_cause_that_was_seen() {
     assert!(report.connections.iter().all(|c| c.a_to_b.retransmissions.timeout_driven == 0));
     assert!(!ids(&report).contains(&"ack-timeout"));
 }
+
+/// A mirror that drops frames: what it lacks is no evidence against a pair that has UDP source ports
+/// of its own.
+#[test]
+fn frames_that_the_capture_lacks_part_no_pairs() {
+    for seed in 1..9 {
+        let mut numbers = Numbers(seed);
+        let pair = |nth: u32| Pair {
+            qpns: [0x100 + nth, 0x20_0000 + nth * 17],
+            ports: [0xc000 + u16::try_from(nth).unwrap() * 3; 2],
+        };
+        let pairs: Vec<Pair> = (0..40).map(pair).collect();
+        let mut records = Vec::new();
+        for pair in &pairs {
+            let (mut psn, mut at) = (0, numbers.below(50_000));
+            for msn in 1..13 {
+                let count = 1 + u32::try_from(numbers.below(16)).unwrap();
+                records.extend(pair.long_send(0, at, psn, count));
+                psn += count;
+                at += u64::from(count) * 200 + 6_000 + numbers.below(3_000);
+                records.push(pair.ack(1, at, psn - 1, msn));
+                at += 6_000 + numbers.below(10_000);
+            }
+        }
+        let mut records = in_order(records);
+        records.retain(|_| numbers.below(100) > 0);
+        let report = analyze(&records, Config::default());
+        let (right, wrong) = score(&report, &pairs);
+        assert_eq!(wrong, 0, "{seed}");
+        assert_eq!(right, pairs.len(), "{seed}");
+        let found = ids(&report);
+        assert!(found.iter().all(|id| *id == "capture-loss"), "{seed}: {found:?}");
+    }
+}
+
+/// The requests of one connection and the answers of another, and nothing else between two hosts:
+/// that there are no others does not make them one.
+#[test]
+fn the_only_two_flows_need_not_be_one_connection() {
+    let pairs = [(0x101, 0x202), (0x303, 0x404)]
+        .map(|(a, b)| Pair { qpns: [a, b], ports: [0xc111, 0xc222] });
+    for (start, other) in [(1000, 1000), (1000, 1001), (1000, 90_000), (0, 2)] {
+        let [one, two] = &pairs;
+        let mut records = Vec::new();
+        for n in 0..100 {
+            let at = u64::from(n) * 40_000;
+            records.extend(one.long_send(0, at, start + n * 4, 4));
+            for m in 0..4 {
+                let at = at + 5_000 + u64::from(m) * 9_000;
+                records.push(two.ack(1, at, other + n * 4 + m, n * 4 + m + 1));
+            }
+        }
+        let report = analyze(&in_order(records), Config::default());
+        assert_eq!(report.connections.len(), 2, "{start} {other}");
+        assert!(!ids(&report).contains(&"capture-loss"), "{start} {other}: {:?}", ids(&report));
+    }
+}

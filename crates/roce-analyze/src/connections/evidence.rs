@@ -19,9 +19,17 @@ const AGREE_FOR_EACH: u32 = 8;
 pub(super) struct Evidence {
     pub agree: u32,
     pub contradict: u32,
+    /// Of these, those that count messages, or have data, as no answer to their request does: that
+    /// neither a missing frame explains nor one that stands at another place.
+    pub misfit: u32,
+    /// Whether requests were sent again, captured twice, or late: then answers may be to either.
+    pub has_repeats: bool,
     /// Whether a request came after it was answered.
     pub is_absurd: bool,
 }
+
+/// So many misfits are no accident.
+const MISFITS: u32 = 3;
 
 impl Evidence {
     /// What two flows say that are not paired.
@@ -60,6 +68,12 @@ impl Evidence {
     pub(super) const fn is_against(self) -> bool {
         self.is_absurd || self.contradict.saturating_mul(AGREE_FOR_EACH) > self.agree
     }
+
+    /// The same of the only two flows between two hosts: whatever else speaks against them speaks
+    /// against the capture.
+    pub(super) const fn is_against_all_doubt(self) -> bool {
+        self.misfit >= MISFITS && self.misfit.saturating_mul(2) > self.agree && !self.has_repeats
+    }
 }
 
 /// The requests of both directions, and what the answers have said so far.
@@ -72,8 +86,10 @@ struct Streams {
 
 impl Streams {
     fn evidence(&self) -> Evidence {
-        let is_absurd = self.asked.iter().any(|requests| requests.is_absurd());
-        Evidence { is_absurd, ..self.evidence }
+        let has_few = self.evidence.agree < AGREE_FOR_EACH;
+        let is_absurd = self.asked.iter().any(|requests| requests.is_absurd(has_few));
+        let has_repeats = self.asked.iter().any(|requests| requests.has_repeats);
+        Evidence { is_absurd, has_repeats, ..self.evidence }
     }
 
     fn take(&mut self, dir: usize, seen: &Seen) {
@@ -84,13 +100,37 @@ impl Streams {
             return;
         }
         if seen.kind.is_request() {
-            this.sent(seen);
+            let missed = this.sent(seen);
+            evidence.contradict = evidence.contradict.saturating_sub(missed);
             return;
         }
         match other.answered(seen) {
-            Some(true) => evidence.agree = evidence.agree.saturating_add(1),
-            Some(false) => evidence.contradict = evidence.contradict.saturating_add(1),
-            None => {}
+            Said::Agrees => evidence.agree = evidence.agree.saturating_add(1),
+            Said::Ahead => evidence.contradict = evidence.contradict.saturating_add(1),
+            Said::Misfits => {
+                evidence.contradict = evidence.contradict.saturating_add(1);
+                evidence.misfit = evidence.misfit.saturating_add(1);
+            }
+            Said::Nothing => {}
+        }
+    }
+}
+
+/// What an answer says of the requests before it.
+enum Said {
+    Agrees,
+    /// It is to one that was not captured yet.
+    Ahead,
+    Misfits,
+    Nothing,
+}
+
+impl From<Option<bool>> for Said {
+    fn from(fits: Option<bool>) -> Self {
+        match fits {
+            Some(true) => Self::Agrees,
+            Some(false) => Self::Misfits,
+            None => Self::Nothing,
         }
     }
 }
@@ -118,7 +158,10 @@ struct Requests {
     /// The highest PSN that was answered and not sent before, if no request behind it shows yet that
     /// the capture lacks it.
     ahead: Option<Psn>,
+    /// How many answers were to what was not sent before then.
+    answers_ahead: u32,
     is_absurd: bool,
+    has_repeats: bool,
 }
 
 /// An acknowledgement.
@@ -131,12 +174,14 @@ struct Acked {
 }
 
 impl Requests {
-    /// Whether something was answered that was sent later, or never, as far as is known.
-    fn is_absurd(&self) -> bool {
-        self.is_absurd || self.ahead.is_some()
+    /// Whether something was answered that was sent later, or never, as far as is known. Where
+    /// answers were right so far, other than a `few`, the capture may lack what was answered.
+    fn is_absurd(&self, has_few: bool) -> bool {
+        self.is_absurd || (has_few && self.ahead.is_some())
     }
 
-    fn sent(&mut self, seen: &Seen) {
+    /// Takes a request; returns how many answers were to some before it that the capture lacks.
+    fn sent(&mut self, seen: &Seen) -> u32 {
         let ends = u32::from(seen.place.ends());
         let span = match seen.kind {
             Kind::Read => longest_span(seen.dma_len.unwrap_or(0), u32::MAX),
@@ -145,7 +190,7 @@ impl Requests {
         let (psn, kind) = (seen.psn, seen.kind);
         let Some(last) = self.list.last().copied() else {
             self.list.push(Request { psn, kind, span, messages: ends, part: 0 });
-            return;
+            return 0;
         };
         let ahead = psn.distance_from(last.psn);
         if ahead.unsigned_abs() > WINDOW.unsigned_abs() {
@@ -154,41 +199,52 @@ impl Requests {
             return self.sent(seen);
         }
         if ahead <= 0 {
-            return;
+            self.has_repeats = true;
+            return 0;
         }
-        if let Some(answered) = self.ahead.take() {
-            self.is_absurd |= !answered.is_before(psn);
+        let mut missed = core::mem::take(&mut self.answers_ahead);
+        if let Some(answered) = self.ahead.take()
+            && !answered.is_before(psn)
+        {
+            self.is_absurd = true;
+            missed = 0;
         }
         let is_gap = ahead.unsigned_abs() > last.span;
         let (part, before) =
             if is_gap { (last.part.wrapping_add(1), 0) } else { (last.part, last.messages) };
         let messages = before.wrapping_add(ends);
         self.list.push(Request { psn, kind, span, messages, part });
+        missed
     }
 
-    /// Whether the answer agrees with what was sent before it; `None` where it says nothing of that.
-    fn answered(&mut self, seen: &Seen) -> Option<bool> {
+    /// Whether the answer agrees with what was sent before it.
+    fn answered(&mut self, seen: &Seen) -> Said {
         let at = self.list.partition_point(|request| !seen.psn.is_before(request.psn));
         // What is before the first may have been sent before the capture began.
-        let request = self.list.get(at.checked_sub(1)?).copied()?;
+        let request = at.checked_sub(1).and_then(|at| self.list.get(at)).copied();
+        let Some(request) = request else { return Said::Nothing };
         let next = self.list.get(at).map(|next| next.psn);
         let behind = seen.psn.distance_from(request.psn).unsigned_abs();
         if behind >= request.span {
             // Nothing was sent with that PSN yet, or it is missing.
             if next.is_some() {
-                return None;
+                return Said::Nothing;
             }
+            self.answers_ahead = self.answers_ahead.saturating_add(1);
             if self.ahead.is_none_or(|before| before.is_before(seen.psn)) {
                 self.ahead = Some(seen.psn);
             }
-            return Some(false);
+            return Said::Ahead;
         }
-        match (seen.kind, seen.answer) {
+        let fits = match (seen.kind, seen.answer) {
             (Kind::AtomicAck, _) => Some(request.kind == Kind::Atomic),
             (Kind::ReadResponse, _) => request.is_answered_by(seen, behind, next),
-            (Kind::Ack, Some(AckKind::Ack(_))) => self.acknowledged(&request, seen.msn?),
+            (Kind::Ack, Some(AckKind::Ack(_))) => {
+                seen.msn.and_then(|msn| self.acknowledged(&request, msn))
+            }
             _ => None,
-        }
+        };
+        Said::from(fits)
     }
 
     fn acknowledged(&mut self, request: &Request, msn: Msn) -> Option<bool> {

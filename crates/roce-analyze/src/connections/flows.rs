@@ -64,7 +64,12 @@ impl Tracker {
         let tells = self.table.get(at.slot()).is_some_and(|conn| conn.tells_partner(seen));
         let at = if tells { self.try_to_pair(at, seen) } else { at };
         let trial = self.table.get_mut(at.slot()).map(|conn| conn.try_on(at.dir(), seen));
-        let is_wrong = trial == Some(Trial::Failed) && !self.unpaired.is_one_each_way(&key.hosts());
+        let is_wrong = match trial {
+            Some(Trial::Failed { is_sure }) => {
+                is_sure || !self.unpaired.is_one_each_way(&key.hosts())
+            }
+            _ => false,
+        };
         let at = if is_wrong { self.undo(at, key, seen) } else { at };
         let Some(conn) = self.table.get_mut(at.slot()) else { return Fit::Yes };
         let hosts = conn.dirs[0].key.map(|key| key.hosts());

@@ -12,8 +12,12 @@ use super::search::Search;
 const MOST_SHARED: u32 = 3;
 /// And one in so many flows, where there are many.
 const SHARE: u32 = 16;
+/// How many flows with the same UDP source port are held to each other.
+const FEW_SHARED: u32 = 4;
 /// So many flows show whether ports are those of pairs.
 const MANY_EVER: u32 = 256;
+/// The same when there are no more to come.
+const FEW_EVER: u32 = 16;
 /// Where there are more flows the other way, what they know of places that become free stays.
 const FEW_OTHERS: usize = 64;
 /// Room for so many flows is kept where there are none.
@@ -128,9 +132,11 @@ impl Group {
 
     /// Whether the two flows of a connection have the same UDP source port, as far as ports tell: the
     /// second of nearly every two finds its own on the other side.
-    pub(super) fn has_ports_of_pairs(&self) -> bool {
+    pub(super) fn has_ports_of_pairs(&self, is_end: bool) -> bool {
         let ever = self.ever();
-        ever > MANY_EVER && self.matched.saturating_mul(20) > ever.saturating_mul(9)
+        // At the end no flow will come any more that has none.
+        let least = if is_end { FEW_EVER } else { MANY_EVER };
+        ever > least && self.matched.saturating_mul(20) > ever.saturating_mul(9)
     }
 
     /// The only flow that ever had a UDP source port.
@@ -138,6 +144,16 @@ impl Group {
         let (count, index) = *self.sides.get(side)?.ports.get(&port)?;
         let is_there = || member(self, Place { side, index }).is_some_and(|m| m.port == Some(port));
         Some(index).filter(|_| count == 1 && is_there())
+    }
+
+    /// The flows that are left with a UDP source port, if few ever had it.
+    pub(super) fn few_with(&self, side: usize, port: u16) -> Option<Vec<usize>> {
+        let side = self.sides.get(side)?;
+        side.ports.get(&port).filter(|(count, _)| *count <= FEW_SHARED)?;
+        let with_port =
+            |member: &Option<Member>| member.as_ref().is_some_and(|m| m.port == Some(port));
+        let members = side.members.iter().enumerate();
+        Some(members.filter(|(_, member)| with_port(member)).map(|(index, _)| index).collect())
     }
 
     /// Whether there never was more than one flow each way: whatever speaks against them speaks

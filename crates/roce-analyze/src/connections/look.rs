@@ -39,6 +39,8 @@ pub(super) struct Look {
     /// How many answers agree with those that fit, where all that is kept was held to them.
     held: Vec<(usize, u32)>,
     pub is_near: bool,
+    /// Whether what is ruled out is so for good.
+    pub is_final: bool,
     pub steps: u32,
 }
 
@@ -50,10 +52,11 @@ pub(super) fn look(
     (group, place, other): (&Group, Place, usize),
     (conn, me): (&Conn, &Member),
     seen: &Seen,
-    only: Option<usize>,
+    (only, is_end): (Option<usize>, bool),
 ) -> Look {
     let mut look = look.emptied();
     let port = port_of(me, conn);
+    let is_last = is_end && only.is_some();
     let Some(side) = group.sides.get(other) else { return look };
     let words = only.map_or(0..side.members.len().div_ceil(64), |only| {
         let word = only / 64;
@@ -63,20 +66,25 @@ pub(super) fn look(
     let near = nearness(side.members.len(), seen);
     for (word, members) in side.members.chunks(64).enumerate().skip(words.start).take(words.len()) {
         let others = only.map_or(0, |only| !(1u64 << (only % 64)));
-        let gone = me.search.word(word) | others;
+        // What ruled out the only one that is left may have been frames that the capture lacks.
+        let ruled_out = if is_last { 0 } else { me.search.word(word) };
+        let gone = ruled_out | others;
         if gone == u64::MAX {
             continue;
         }
         for (bit, them) in members.iter().enumerate().filter(|(bit, _)| gone >> bit & 1 == 0) {
             let Some(them) = them.as_ref().filter(|them| them.slot != me.slot) else { continue };
-            if them.search.rules_out(place.index) {
+            if !is_last && them.search.rules_out(place.index) {
                 continue;
             }
             let Some(partner) = table.get(them.slot) else { continue };
             look.steps = look.steps.saturating_add(1);
             let index = word.saturating_mul(64).saturating_add(bit);
             let theirs = (&partner.dirs[0], partner.service);
-            let verdict = is_answer(seen).then(|| verdict(theirs, seen, near));
+            let verdict = is_answer(seen).then(|| match verdict(theirs, seen, near) {
+                Verdict::RuledOut { is_near: true } if is_last => Verdict::Fits,
+                verdict => verdict,
+            });
             let shares_port = port.is_some() && port == port_of(them, partner);
             look.add(index, verdict, shares_port && is_made(conn, partner, port));
         }
@@ -100,11 +108,12 @@ impl Look {
         table: &Table,
         (group, other): (&Group, usize),
         conn: &Conn,
-        holds_all: bool,
+        (holds_all, is_last): (bool, bool),
     ) {
+        let is_alone = group.is_one_each_way();
         let most = if holds_all { MOST_HELD } else { 1 };
         let Some(mine) = conn.log.as_deref().filter(|_| self.fits.len() <= most) else { return };
-        let Self { fits, ruled_out, steps, held, .. } = self;
+        let Self { fits, ruled_out, steps, held, is_final, .. } = self;
         fits.retain(|index| {
             let them = member(group, Place { side: other, index: *index });
             let theirs = them.and_then(|them| table.get(them.slot)?.log.as_deref());
@@ -112,9 +121,14 @@ impl Look {
             let packets = mine.packets().len().saturating_add(theirs.packets().len());
             *steps = steps.saturating_add(u32::try_from(packets / 8).unwrap_or(0));
             let evidence = Evidence::of_flows(mine, theirs);
-            let is_against = evidence.is_against();
+            let is_against = if is_alone || is_last {
+                evidence.is_against_all_doubt()
+            } else {
+                evidence.is_against()
+            };
             if is_against {
                 ruled_out.push(*index);
+                *is_final |= is_alone;
             } else {
                 held.push((*index, evidence.agree));
             }

@@ -7,6 +7,7 @@
 use roce_wire::Service;
 
 use super::connection::{Conn, Percent};
+use super::evidence::Evidence;
 use super::group::{Group, Member, Place, member, other_side};
 use super::key::HostPair;
 use super::log::Log;
@@ -115,13 +116,13 @@ impl Unpaired {
         if conn.service == Service::Ud || (!is_answer(seen) && candidates > MANY) {
             return None;
         }
-        let only = seeker.only_by_port();
+        let only = seeker.only_by_port().or_else(|| seeker.last_by_port());
         let has_begun = conn.packets() == 0 && candidates > TOO_MANY;
         if only.is_none() && (has_begun || self.is_exhausted(seen, is_end)) {
             // So many at once are no queue pairs that have just begun.
             return Some(Found::Nothing { patience: FIRST_PATIENCE, unproven: None });
         }
-        let mut look = look(before, table, (group, place, other), (conn, me), seen, only);
+        let mut look = look(before, table, (group, place, other), (conn, me), seen, (only, is_end));
         let decision = seeker.decide(&mut look, only.is_some());
         self.count_steps(look.steps, is_end);
         let found = if let Some(pair) = decision.pair {
@@ -144,6 +145,7 @@ impl Unpaired {
         let Some(search) = self.search(hosts, place) else { return patience };
         search.sole = decision.sole;
         search.has_rivals = decision.has_rivals;
+        search.is_final |= look.is_final;
         if !look.fits.is_empty() || look.unknown > 0 {
             search.misses = 0;
             return patience;
@@ -164,10 +166,32 @@ impl Seeker<'_> {
 
     /// Where there are many, the flow that is the only one to have the UDP source port of this one.
     fn only_by_port(&self) -> Option<usize> {
-        let tells = self.candidates() > MANY || self.group.has_ports_of_pairs();
+        let tells = self.candidates() > MANY || self.group.has_ports_of_pairs(self.is_end);
         let port = self.me.port.filter(|_| tells)?;
         let is_alone = self.group.only_with(self.place.side, port) == Some(self.place.index);
         self.group.only_with(self.other, port).filter(|_| is_alone)
+    }
+
+    /// At the end of the capture, where the flows of a connection have the same UDP source port: the
+    /// flow that is left with the port of this one. Of a few it is the only one that the packets do
+    /// not speak against, and it has no other partner.
+    fn last_by_port(&self) -> Option<usize> {
+        let tells = self.is_end && self.other != self.place.side && self.candidates() <= TOO_MANY;
+        let port = self.me.port.filter(|_| tells && self.group.has_ports_of_pairs(true))?;
+        let mine = self.group.few_with(self.place.side, port)?;
+        let theirs = self.group.few_with(self.other, port)?;
+        if let ([_], [only]) = (mine.as_slice(), theirs.as_slice()) {
+            return Some(*only);
+        }
+        let log = |side, index| self.log_of(member(self.group, Place { side, index })?.slot);
+        let may_be = |one: usize, other: usize| {
+            let logs = log(self.place.side, one).zip(log(self.other, other));
+            logs.is_none_or(|(one, other)| !Evidence::of_flows(one, other).is_against())
+        };
+        let mut fits = theirs.into_iter().filter(|index| may_be(self.place.index, *index));
+        let partner = fits.next().filter(|_| fits.next().is_none())?;
+        let mut rivals = mine.into_iter().filter(|index| *index != self.place.index);
+        (!rivals.any(|rival| may_be(rival, partner))).then_some(partner)
     }
 
     /// Whether this flow and that one are the only ones, this way and the other, that have their UDP
@@ -190,10 +214,9 @@ impl Seeker<'_> {
         let Self { table, group, place, other, conn, me, seen, is_end } = *self;
         let has_rivals = me.search.has_rivals || look.is_near || look.fits.len() > 1;
         let mut decision = Decision { pair: None, sole: None, has_rivals, unproven: None };
-        if !group.is_one_each_way() {
-            let holds_all = is_end || conn.packets().is_power_of_two();
-            look.hold_to_evidence(table, (group, other), conn, holds_all);
-        }
+        let holds_all = is_end || conn.packets().is_power_of_two();
+        let is_last = is_end && is_only_by_port;
+        look.hold_to_evidence(table, (group, other), conn, (holds_all, is_last));
         if let Some((index, by, confidence)) = look.found_by_port() {
             let trial = if by == LearnedFrom::Port { 0 } else { TRIAL };
             let pair = |slot| Pair { slot, by, confidence, trial };
@@ -214,7 +237,7 @@ impl Seeker<'_> {
             _ => 1,
         };
         decision.sole = Some((sole, sure));
-        if is_only_by_port && group.has_ports_of_pairs() {
+        if is_only_by_port && group.has_ports_of_pairs(is_end) {
             let pair = |slot| Pair { slot, by: LearnedFrom::Psn, confidence, trial: TRIAL };
             decision.pair = self.slot_of(sole).map(pair);
         } else if is_only_by_port || !is_contested(group, place, me, sole) {

@@ -1,7 +1,8 @@
 //! Two flows become one connection.
 
-use roce_wire::{IcrcState, Service};
+use roce_wire::{AckKind, IcrcState, Service};
 
+use super::answers::advance;
 use super::connection::Conn;
 use super::direction::flag;
 use super::evidence::Evidence;
@@ -35,8 +36,10 @@ pub(super) enum Trial {
     GoesOn,
     /// The last one that was wanted fits.
     Passed,
-    /// The flows are none of one connection.
-    Failed,
+    /// The flows are none of one connection; `is_sure` says that even where there are no others.
+    Failed {
+        is_sure: bool,
+    },
 }
 
 impl Tracker {
@@ -175,6 +178,7 @@ impl Tracker {
     /// The flow of `key` and the one that it was paired with are none of one connection; returns
     /// where it is then.
     pub(super) fn part_for_good(&mut self, at: At, key: &FlowKey, seen: &Seen) -> At {
+        let is_final = self.unpaired.is_one_each_way(&key.hosts());
         let partner = self.table.get(at.slot()).and_then(|conn| {
             conn.dirs.get(1usize.saturating_sub(at.dir())).and_then(|direction| direction.key)
         });
@@ -184,7 +188,8 @@ impl Tracker {
             self.add_unpaired(now.slot(), seen);
         }
         if let Some(partner) = partner.and_then(|partner| self.table.find(&partner)) {
-            self.unpaired.rule_out_pair(&key.hosts(), now.slot(), partner.slot());
+            let slots = (now.slot(), partner.slot());
+            self.unpaired.rule_out_pair(&key.hosts(), slots, is_final);
         }
         now
     }
@@ -255,6 +260,19 @@ impl Tracker {
         Some(conn)
     }
 
+    /// The newest answer of a flow that was paired at the end, which says what had arrived.
+    fn settle_answered(&mut self, at: At, seen: &Seen) {
+        let Some(conn) = self.table.get_mut(at.slot()) else { return };
+        let is_ack = seen.answer.is_none_or(|answer| matches!(answer, AckKind::Ack(_)));
+        let asked = conn.dirs.get_mut(1usize.saturating_sub(at.dir()));
+        if let Some(asked) = asked.filter(|asked| is_ack && asked.has(flag::STARTED)) {
+            // It may be to a request that the capture lacks.
+            let end = seen.psn.add(1);
+            let end = if asked.next.is_before(end) { asked.next } else { end };
+            advance(asked, seen, end, true);
+        }
+    }
+
     /// Nothing will rule out any more candidates: what is left must do.
     pub(super) fn pair_at_end(&mut self) {
         let mut looks = 0usize;
@@ -271,7 +289,8 @@ impl Tracker {
                 let Some(seen) = self.table.get(slot).and_then(last_answer) else { continue };
                 let found = self.unpaired.find(&self.table, at, &seen, true);
                 if let Some(Found::Pair(pair)) = found {
-                    self.join(at, pair);
+                    let joined = self.join(at, pair);
+                    self.settle_answered(joined, &seen);
                     has_changed = true;
                 }
             }
@@ -337,8 +356,9 @@ impl Conn {
         let trial = self.trial.saturating_sub(u8::from(fits));
         let is_early = trial > TRIAL.saturating_sub(WEIGHED_EVERY);
         let is_time = !fits || is_early || trial.is_multiple_of(WEIGHED_EVERY);
-        if is_time && Evidence::of_pair(log, Some((dir, seen))).is_against() {
-            return Trial::Failed;
+        let evidence = is_time.then(|| Evidence::of_pair(log, Some((dir, seen))));
+        if let Some(evidence) = evidence.filter(|evidence| evidence.is_against()) {
+            return Trial::Failed { is_sure: evidence.is_against_all_doubt() };
         }
         self.trial = trial;
         if trial > 0 {

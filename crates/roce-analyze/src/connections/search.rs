@@ -19,6 +19,8 @@ pub(super) struct Search {
     pub resets: u8,
     /// How often its packets were kept anew.
     pub logs: u8,
+    /// Whether who was ruled out is none for good, whatever the capture lacks.
+    pub is_final: bool,
 }
 
 impl Search {
@@ -49,6 +51,9 @@ impl Search {
 
     /// Begins anew: whoever was ruled out may have been so for packets that the capture missed.
     pub(super) fn forget(&mut self, words: &mut usize) {
+        if self.is_final {
+            return;
+        }
         *words = words.saturating_sub(self.ruled_out.len());
         let (resets, logs) = (self.resets.saturating_add(1), self.logs);
         *self = Self { resets, logs, has_rivals: true, ..Self::default() };

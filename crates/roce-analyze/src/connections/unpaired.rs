@@ -278,11 +278,19 @@ impl Unpaired {
         self.by_hosts.get(hosts).is_none_or(Group::is_one_each_way)
     }
 
-    /// These flows are none of one connection.
-    pub(super) fn rule_out_pair(&mut self, hosts: &HostPair, slot: usize, other: usize) {
+    /// These flows are none of one connection; `is_final` says that nothing will make them one.
+    pub(super) fn rule_out_pair(
+        &mut self,
+        hosts: &HostPair,
+        (slot, other): (usize, usize),
+        is_final: bool,
+    ) {
         let places = (self.places.get(&slot).copied(), self.places.get(&other).copied());
         if let (Some(place), Some(other)) = places {
             self.rule_out(hosts, place, &[other.index]);
+            if let Some(search) = self.search(hosts, place) {
+                search.is_final |= is_final;
+            }
         }
     }
 
