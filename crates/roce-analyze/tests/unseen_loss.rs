@@ -158,3 +158,15 @@ fn a_nak_tells_of_one_loss_at_least() {
         assert_eq!(told, (1, "packet-loss-downstream", !is_all));
     }
 }
+
+/// Sooner than any answer has come nothing times out: the capture may have missed a NAK.
+#[test]
+fn what_is_sent_again_at_once_has_no_known_cause() {
+    let mut made = begun();
+    made.ask(only(1010)).wait(2_000).answer(answer(1010, ACK, 11));
+    made.ask(only(1011)).ask(only(1012)).wait(1_000).ask(only(1011)).ask(only(1012));
+    made.answer(answer(1012, ACK, 13)).chat(1013..1020);
+    let why = *sent(&made).retransmissions;
+    assert_eq!((why.timeout_driven, why.nak_driven, why.unknown), (0, 0, 1));
+    assert!(!made.ids().contains(&"ack-timeout"));
+}

@@ -12,6 +12,14 @@ use super::trouble::{MAX_NAKS, MAX_REMEMBERED, OpenNak, Trouble};
 /// adapters and kernels take no less than some hundred microseconds.
 pub(super) const SHORTEST_TIMEOUT: u64 = 50_000;
 
+/// Why a retransmission began, as it seems.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Why {
+    Nak,
+    Timeout,
+    Unknown,
+}
+
 /// A request that was taken for lost before the capture point when it was seen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lost {
@@ -22,8 +30,8 @@ pub(super) struct Lost {
     pub frame: u64,
     /// How many PSNs it came behind the newest.
     pub depth: u32,
-    /// Whether a retransmission seemed to begin with it, and that because of a NAK.
-    pub began: Option<bool>,
+    /// Why a retransmission seemed to begin with it, if one did.
+    pub began: Option<Why>,
     /// Whether it was asked for since, so that it is sent once more in any case.
     pub is_asked: bool,
 }
@@ -205,13 +213,13 @@ impl Trouble {
 
     /// The retransmission of one packet that seemed to begin with this one was none.
     fn take_back_round(&mut self, lost: &Lost, arrived: Psn, is_over: bool) {
-        let Some(on_nak) = lost.began else { return };
+        let Some(why) = lost.began else { return };
         if is_over {
             self.selective = self.selective.saturating_sub(1);
         }
         self.was_no_round = true;
         self.forget_begun(lost.frame);
-        if on_nak {
+        if why == Why::Nak {
             self.rounds_nak = self.rounds_nak.saturating_sub(1);
             self.proofs.remove(lost.frame, Event::RetransmittedOnNak);
             // That NAK is heard only now.
@@ -228,6 +236,9 @@ impl Trouble {
                 self.open_naks.remove(0);
             }
             self.open_naks.push(nak);
+        } else if why == Why::Unknown {
+            self.rounds_unknown = self.rounds_unknown.saturating_sub(1);
+            self.proofs.remove(lost.frame, Event::Retransmitted);
         } else {
             self.rounds_timeout = self.rounds_timeout.saturating_sub(1);
             self.proofs.remove(lost.frame, Event::RetransmittedOnTimeout);

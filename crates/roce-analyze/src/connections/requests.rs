@@ -11,7 +11,7 @@ use super::beginning::{self, early, early_and_answered, is_beginning};
 use super::copies::is_untroubled;
 use super::direction::{Direction, flag};
 use super::disorder::is_behind_answer;
-use super::hindsight::{Verdict, look_back};
+use super::hindsight::{Verdict, Why, look_back};
 use super::holes::Hole;
 use super::lives::{is_held_near, while_held, wild};
 use super::messages::{account, check_length, follow_message};
@@ -276,7 +276,7 @@ fn old_request(this: &mut Direction, back: &mut Direction, seen: &Seen, span: u3
 /// The packet fills a hole and is sent again, it seems: the first was lost.
 fn lost(this: &mut Direction, back: &mut Direction, seen: &Seen, span: u32) {
     let depth = this.next.distance_from(seen.psn).unsigned_abs();
-    let rounds = |t: &Trouble| (t.rounds_nak, t.rounds_timeout);
+    let rounds = |t: &Trouble| (t.rounds_nak, t.rounds_timeout, t.rounds_unknown);
     let before = rounds(this.trouble());
     let is_certain = this.was_sent_before(seen) == Some(false);
     this.trouble().lose(seen.psn, false, seen.frame, is_certain);
@@ -285,7 +285,11 @@ fn lost(this: &mut Direction, back: &mut Direction, seen: &Seen, span: u32) {
     let after = rounds(trouble);
     if let Some(newest) = trouble.newest_losses.iter_mut().rfind(|lost| lost.psn == seen.psn) {
         newest.depth = depth;
-        newest.began = (before != after).then_some(before.0 != after.0);
+        newest.began = match (before, after) {
+            ((before, ..), (after, ..)) if before != after => Some(Why::Nak),
+            ((_, before, _), (_, after, _)) if before != after => Some(Why::Timeout),
+            ((.., before), (.., after)) => (before != after).then_some(Why::Unknown),
+        };
     }
 }
 

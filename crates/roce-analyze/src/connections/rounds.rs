@@ -185,8 +185,14 @@ fn on_timeout(
 ) {
     let is_early = is_early(this, seen);
     let trouble = this.trouble();
-    trouble.rounds_timeout = trouble.rounds_timeout.saturating_add(1);
-    trouble.proofs.note(Event::RetransmittedOnTimeout, seen.frame);
+    if is_early {
+        // Sooner than answers come nothing times out: the capture may have missed a NAK.
+        trouble.rounds_unknown = trouble.rounds_unknown.saturating_add(1);
+        trouble.proofs.note(Event::Retransmitted, seen.frame);
+    } else {
+        trouble.rounds_timeout = trouble.rounds_timeout.saturating_add(1);
+        trouble.proofs.note(Event::RetransmittedOnTimeout, seen.frame);
+    }
     if was_lost {
         return;
     }

@@ -32,6 +32,8 @@ pub(super) struct Unmatched {
 impl Trouble {
     /// A retransmission begins, and no answers are known.
     pub(super) fn begin_unmatched(&mut self, seen: &Seen, (was_lost, sent): (bool, i32)) {
+        // Passed over when it was sent again before: then that is what was lost.
+        let was_lost = was_lost || self.skipped.at(seen.psn).is_some();
         let begun = &mut self.unmatched.get_or_insert_default().begun;
         if begun.len() < MAX {
             begun.push(Begun { psn: seen.psn, frame: seen.frame, was_lost, sent });
