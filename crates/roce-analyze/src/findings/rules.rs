@@ -442,7 +442,7 @@ pub const RULES: &[Rule] = &[
         severity: Warning,
         title: "requests wait for an answer",
         counts: None,
-        when: "a request that calls for an answer has none for more than a second up to the end of the capture, or the capture ends when it is sent for the third time or more",
+        when: "a request that calls for an answer has none for more than a second up to the end of the capture, or the capture ends when it is sent for the third time or more and no RNR NAK asks for that",
         meaning: "The connection hangs, or its answers are not captured.",
         advice: "Check the other end: `rdma resource show qp`; check that both directions are captured.",
     },
