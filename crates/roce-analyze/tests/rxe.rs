@@ -110,6 +110,10 @@ fn no_more_of_sprayed_packets_is_lost_than_the_kernels_missed() {
                 before_capture + after_capture + not_captured + unknown
             });
             assert!(told <= lost, "{run}_{side}: {told}");
+            // All answers have arrived. The requester did not heed every NAK.
+            let answers = counter(name, "rxe1", "sent_pkts") - counter(name, "rxe0", "rcvd_pkts");
+            let told = answered(report, |d| loss(d).before_capture + loss(d).after_capture);
+            assert_eq!((told, answers), (0, 0), "{run}_{side}");
         }
         // On the sender's side nothing is missing: whatever may be lost has passed by.
         let doubt = asked(&a, |d| d.lost_or_late.as_deref().map_or(0, |d| d.after_capture));

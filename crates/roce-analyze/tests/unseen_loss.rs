@@ -125,7 +125,7 @@ fn a_responder_that_has_more_than_is_sent_again_has_had_the_request() {
 }
 
 #[test]
-fn a_requester_that_goes_on_after_a_nak_and_then_waits_has_not_heard_it() {
+fn a_requester_that_goes_on_after_a_nak_and_then_waits_has_not_heeded_it() {
     for (later, is_heard) in [(TIMEOUT, false), (20, true)] {
         let mut made = begun();
         made.ask(only(1011)).answer(answer(1010, NAK, 10)).wait(30);
@@ -137,7 +137,8 @@ fn a_requester_that_goes_on_after_a_nak_and_then_waits_has_not_heard_it() {
         let rounds = (there.retransmissions.timeout_driven, there.retransmissions.nak_driven);
         assert_eq!(rounds, if is_heard { (0, 1) } else { (1, 0) });
         assert_eq!(there.loss.unwrap().before_capture, 1);
-        assert_eq!(back.loss.unwrap().after_capture, u64::from(!is_heard));
+        // It may have heard it and done nothing: no loss is proven.
+        assert_eq!(back.loss.unwrap().after_capture, 0);
     }
 }
 

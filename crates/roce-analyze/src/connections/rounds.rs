@@ -65,8 +65,9 @@ pub(super) fn begin(
         }
     } else if is_unheard {
         trouble.rounds_timeout = trouble.rounds_timeout.saturating_add(1);
+        // The NAK may be lost, or the requester have ignored it: soft-RoCE does as long as it waits for what
+        // an earlier one has called for.
         trouble.proofs.note(Event::RetransmittedOnTimeout, seen.frame);
-        back.trouble().lose_after(1, seen.frame);
     } else if nak.is_some() || is_busy {
         trouble.rounds_nak = trouble.rounds_nak.saturating_add(1);
         trouble.proofs.note(Event::RetransmittedOnNak, seen.frame);
@@ -105,8 +106,8 @@ struct Waits {
 }
 
 impl OpenNak {
-    /// Whether the requester has not heard it: it went on as if nothing had come, for longer than
-    /// that takes, and then waited.
+    /// Whether the requester has not heard it, or not heeded it: it went on as if nothing had come, for
+    /// longer than that takes, and then waited.
     fn is_unheard(&self, waits: Waits) -> bool {
         let since = |then: Option<u64>, now: Option<u64>| Some(now?.saturating_sub(then?));
         let on_its_way = waits.longest.saturating_mul(2).max(UNHEARD);
@@ -170,11 +171,13 @@ fn on_gap(
 }
 
 /// Whether the requester has not waited longer than for other answers: nothing has timed out then,
-/// and late packets may be all there is.
+/// and late packets may be all there is. Where packets overtake each other an older one may just come
+/// behind the first of a retransmission.
 fn is_early(this: &Direction, seen: &Seen) -> bool {
     let longest = this.times.as_ref().map_or(0, |times| times.ack_latency.longest());
     let waited = this.last_time.get().zip(seen.time).map(|(last, now)| now.saturating_sub(last));
-    this.is_soon(seen) || waited.is_some_and(|waited| waited <= longest)
+    let least = if this.has_late_packets() { longest.max(TIMEOUT) } else { longest };
+    this.is_soon(seen) || waited.is_some_and(|waited| waited <= least)
 }
 
 fn on_timeout(
@@ -198,7 +201,7 @@ fn on_timeout(
     }
     if seen.psn.is_before(this.answered) {
         // The capture has the answer; the requester has not.
-        if has_answer {
+        if has_answer && !(is_early && this.has_late_packets()) {
             let (answers, lost) = (this.answered.distance_from(seen.psn), back.trouble());
             lost.lose_after(answers, seen.frame);
             lost.doubtful_after = lost.doubtful_after.saturating_add(u64::from(is_early));
