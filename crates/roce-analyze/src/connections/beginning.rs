@@ -7,12 +7,13 @@
 
 use roce_wire::Psn;
 
+use super::again::retransmission;
 use super::direction::{Direction, flag};
 use super::holes::Hole;
 use super::messages::account_answered;
 use super::pairs::{Before, Lag};
 use super::proof::Event;
-use super::requests::{LATE, WINDOW, retransmission};
+use super::requests::{LATE, WINDOW};
 use super::seen::Seen;
 use super::trouble::Trouble;
 

@@ -29,6 +29,7 @@
 //! Responses with data are held to the list of requests that wait for them, in order. A READ takes
 //! as many PSNs as its responses; where the path MTU is not known, it is learned.
 
+mod again;
 mod answers;
 mod awaited;
 mod bad_icrc;
