@@ -11,6 +11,7 @@ mod common;
 
 use common::Record;
 use common::made::{A, ACK, B, Made, QP_A, answer, ask, v2};
+use common::pairs::Pair;
 use roce_analyze::connections::Config;
 use roce_analyze::findings::{CaptureFacts, Policy, evaluate_capture};
 use roce_wire::{Aeth, Msn, Opcode, PacketBuilder, Psn, Qpn, RKey, Reth, Syndrome, VirtAddr};
@@ -192,4 +193,16 @@ fn copies_are_told_from_what_is_sent_again_nearly_as_late() {
     assert_eq!((sent.retransmitted_packets, sent.retransmissions.nak_driven), (40, 2));
     let loss = sent.loss.unwrap();
     assert_eq!((loss.before_capture, loss.after_capture), (0, 2));
+}
+
+#[test]
+fn responses_to_what_was_asked_for_before_the_capture_are_sent_once() {
+    let pair = Pair { qpns: [0x11, 0x12], ports: [0xc000; 2] };
+    let mut records = vec![pair.read(0, 0, 13, 1024)];
+    // Three of four READs were sent before.
+    records.extend((10..14).map(|psn| pair.read_response(1, u64::from(psn) * 100, psn, psn)));
+    let report = common::analyze(&records, Config::default());
+    let [connection] = report.connections.as_slice() else { panic!("not one connection") };
+    assert_eq!(connection.b_to_a.retransmitted_packets, 0);
+    assert_eq!(connection.b_to_a.goodput_bytes, 4 * 1024);
 }

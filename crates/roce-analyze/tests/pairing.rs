@@ -411,3 +411,24 @@ fn the_only_two_flows_need_not_be_one_connection() {
         assert!(!ids(&report).contains(&"capture-loss"), "{start} {other}: {:?}", ids(&report));
     }
 }
+
+#[test]
+fn a_notification_speaks_against_no_pair() {
+    // Its PSN is 0, half the range away from those of the second queue pair.
+    let pairs = [(0, 1_000), (1, 12_000_000)].map(|(nth, psn)| {
+        let ports = [0xc350 + nth; 2];
+        (Pair { qpns: [0x100 + u32::from(nth), 0x200 + u32::from(nth)], ports }, psn)
+    });
+    let mut records = Vec::new();
+    for round in 0..2 {
+        for (nth, (pair, psn)) in (0..).zip(pairs) {
+            let time = u64::from(round) * 10_000 + nth * 2_000;
+            records.push(pair.send(0, time, psn + round));
+            records.push(pair.ack(1, time + 1_000, psn + round, round + 1));
+        }
+    }
+    let (second, _) = pairs[1];
+    records.push(second.cnp(1, 5_000));
+    let report = analyze(&in_order(records), Config::default());
+    assert_eq!(score(&report, &pairs.map(|(pair, _)| pair)), (2, 0));
+}

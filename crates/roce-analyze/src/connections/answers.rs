@@ -344,6 +344,9 @@ fn unexpected_response(asked: &Direction, this: &mut Direction, seen: &Seen, is_
         this.goodput = this.goodput.saturating_add(u64::from(seen.payload));
     } else if is_copy(this, asked, seen, false) {
         note_copy(this, seen);
+    } else if asked.is_before_start(seen.psn) {
+        // It was asked for before the capture began.
+        this.goodput = this.goodput.saturating_add(u64::from(seen.payload));
     } else {
         let trouble = this.trouble();
         trouble.retransmitted = trouble.retransmitted.saturating_add(1);

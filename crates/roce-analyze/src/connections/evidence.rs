@@ -10,6 +10,7 @@ use super::log::{Log, Logged};
 use super::pmtu::longest_span;
 use super::requests::WINDOW;
 use super::seen::{Kind, Place, Seen};
+use super::verdict::is_answer;
 
 /// So many answers must agree for each that does not: a capture may lack a frame.
 const AGREE_FOR_EACH: u32 = 8;
@@ -102,6 +103,10 @@ impl Streams {
         if seen.kind.is_request() {
             let missed = this.sent(seen);
             evidence.contradict = evidence.contradict.saturating_sub(missed);
+            return;
+        }
+        if !is_answer(seen) {
+            // The PSN of a notification is none of a stream.
             return;
         }
         match other.answered(seen) {

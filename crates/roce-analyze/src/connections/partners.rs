@@ -376,7 +376,8 @@ impl Conn {
             if is_answer(seen) {
                 known.src() == key.dst() && fits((direction, self.service), seen)
             } else {
-                known.src() == key.src()
+                seen.kind.is_request()
+                    && known.src() == key.src()
                     && direction.has(flag::STARTED)
                     && is_near(Some(direction.next), Some(seen.psn))
             }

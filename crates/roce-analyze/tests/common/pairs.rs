@@ -98,6 +98,25 @@ impl Pair {
         self.packet(from, time_ns, &packet.icrc(icrc))
     }
 
+    /// A congestion notification, with PSN 0 as all of them have.
+    pub(crate) fn cnp(self, from: usize, time_ns: u64) -> Record {
+        let packet = self.to(from, Opcode::CNP, 0).payload(&[0; 16]);
+        self.packet(from, time_ns, &packet)
+    }
+
+    /// A READ of so many bytes.
+    pub(crate) fn read(self, from: usize, time_ns: u64, psn: u32, len: u32) -> Record {
+        let reth = Reth::new(VirtAddr::new(0x1000), RKey::new(7), len);
+        self.packet(from, time_ns, &self.to(from, Opcode::RC_RDMA_READ_REQUEST, psn).reth(reth))
+    }
+
+    /// The only response to a READ.
+    pub(crate) fn read_response(self, from: usize, time_ns: u64, psn: u32, msn: u32) -> Record {
+        let aeth = Aeth::new(Syndrome(0x1f), Msn::new(msn));
+        let packet = self.to(from, Opcode::RC_RDMA_READ_RESPONSE_ONLY, psn).aeth(aeth);
+        self.packet(from, time_ns, &packet.payload(&PAYLOAD))
+    }
+
     /// A NAK that asks for this PSN.
     pub(crate) fn nak(self, from: usize, time_ns: u64, psn: u32, msn: u32) -> Record {
         let aeth = Aeth::new(Syndrome(0x60), Msn::new(msn));
