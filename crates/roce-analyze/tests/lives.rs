@@ -12,7 +12,7 @@ mod common;
 use common::made::{ACK, Made, answer, ask};
 use common::pairs::{Pair, in_order};
 use common::{Record, analyze};
-use roce_analyze::connections::{Config, Report};
+use roce_analyze::connections::{Config, Report, json};
 use roce_analyze::findings::{Policy, evaluate};
 use roce_wire::{IcrcFill, Opcode, Syndrome};
 
@@ -331,4 +331,26 @@ fn a_few_packets_with_a_wrong_icrc_make_no_flow() {
     records.extend((0..3).map(|nth| elsewhere.send_with(0, SECOND, nth, IcrcFill::Flipped(1))));
     let report = analyze(&records, Config::default());
     assert_eq!((report.connections.len(), report.totals.icrc_bad_elsewhere), (1, 3));
+    let json = serde_json::to_value(json::Document(&report)).unwrap();
+    assert_eq!(json["icrc_bad_elsewhere"], 3);
+}
+
+#[test]
+fn another_life_of_unpaired_queue_pairs_breaks_no_message() {
+    // Two alike, answered at the end only: which answers are whose is not known, and so not that the
+    // second lives are.
+    let pairs = [0, 1].map(|nth| Pair { qpns: [0x100 + nth, 0x200 + nth], ..PAIR });
+    let mut records = Vec::new();
+    for (began, start) in [(0, 1000), (SECOND / 30, 1031)] {
+        for (nth, pair) in (0..).zip(pairs) {
+            let time = began + nth * 2_000;
+            for message in 0..12u32 {
+                let then = time + u64::from(message) * 14_000;
+                records.extend(pair.long_send(0, then, start + message * 3, 3));
+            }
+            records.push(pair.ack(1, time + 200_000, start + 35, 12));
+        }
+    }
+    let report = analyze(&in_order(records), Config::default());
+    assert!(!ids(&report).contains(&"opcode-sequence"));
 }

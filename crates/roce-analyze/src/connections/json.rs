@@ -27,6 +27,9 @@ impl Serialize for Document<'_> {
         map.serialize_entry("connections", connections)?;
         let Evicted { connections, packets } = evicted;
         map.serialize_entry("evicted", &Lost { connections: *connections, packets: *packets })?;
+        // Of a flow that never had a right one: their numbers may be what is wrong.
+        let elsewhere = Some(totals.icrc_bad_elsewhere).filter(|packets| *packets > 0);
+        entry(&mut map, "icrc_bad_elsewhere", elsewhere.as_ref())?;
         map.end()
     }
 }

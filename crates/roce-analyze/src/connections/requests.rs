@@ -265,6 +265,11 @@ fn old_request(this: &mut Direction, back: &mut Direction, seen: &Seen, span: u3
     if seen.psn == this.arrived {
         this.arrived = end;
     }
+    let is_last = !end.is_before(this.next);
+    if is_last && this.has(flag::MESSAGE_OPEN) == seen.place.ends() {
+        // It is not what was sent before: the queue pair may be another one by now.
+        this.set(flag::MESSAGE_UNKNOWN, true);
+    }
     if end.distance_from(this.next) > 0 {
         this.next = end;
     }
