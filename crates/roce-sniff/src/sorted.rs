@@ -25,6 +25,8 @@ pub(crate) struct Sorted<F> {
     take: F,
     held: BinaryHeap<Held>,
     numbers: Numbers,
+    /// The time of the latest that was handed on.
+    newest: u64,
     bytes: usize,
     /// Memory of frames that were handed on.
     spare: Vec<Vec<u8>>,
@@ -44,7 +46,7 @@ struct Held {
 impl<F: FnMut(&Captured<'_>, &Ports)> Sorted<F> {
     pub(crate) fn new(take: F) -> Self {
         let (held, numbers) = (BinaryHeap::new(), Numbers::default());
-        Self { take, held, numbers, bytes: 0, spare: Vec::new() }
+        Self { take, held, numbers, newest: 0, bytes: 0, spare: Vec::new() }
     }
 
     /// Hands on what is left; returns where the frames stand in the file.
@@ -57,6 +59,9 @@ impl<F: FnMut(&Captured<'_>, &Ports)> Sorted<F> {
         let Some(held) = self.held.pop() else { return false };
         let Held { time_ns, number, link_type, wire_len, interface, has_time, data } = held;
         self.bytes = self.bytes.saturating_sub(data.len());
+        // One that is too late to be put where it belongs.
+        self.numbers.is_incomplete |= time_ns < self.newest;
+        self.newest = self.newest.max(time_ns);
         let time_ns = has_time.then_some(time_ns);
         let number = self.numbers.next(number);
         let frame = Captured { number, time_ns, link_type, wire_len, interface, data: &data };
@@ -97,8 +102,9 @@ pub(crate) struct Numbers {
     count: u64,
     /// New and old number wherever the old ones do not go on, in order.
     leaps: Vec<(u64, u64)>,
-    /// Whether there were more than are remembered.
-    pub(crate) is_cut: bool,
+    /// Whether there were more than are remembered, or frames were too far from their place to be put
+    /// there.
+    pub(crate) is_incomplete: bool,
 }
 
 impl Numbers {
@@ -109,7 +115,7 @@ impl Numbers {
             if self.leaps.len() < MAX_LEAPS {
                 self.leaps.push((self.count, old));
             } else {
-                self.is_cut = true;
+                self.is_incomplete = true;
             }
         }
         self.count
@@ -173,6 +179,21 @@ mod tests {
         let places = sorted.finish(&ports);
         assert_eq!(numbers, [(1, 2), (2, 3), (3, 5), (4, 1), (5, 4)]);
         assert_eq!([1, 2, 3, 4, 5].map(|new| places.old(new)), [2, 3, 5, 1, 4]);
-        assert!(!places.is_cut);
+        assert!(!places.is_incomplete);
+    }
+
+    #[test]
+    fn what_is_too_far_from_its_place_is_not_sorted() {
+        let last = u64::try_from(MAX_FRAMES).unwrap() + 1;
+        let mut sorted = Sorted::new(|_: &Captured<'_>, _: &Ports| {});
+        for number in 1..=last + 1 {
+            // The last is the earliest, and more frames stand in front of it than are held.
+            let time_ns = Some(if number > last { 0 } else { number });
+            let link_type = LinkType::ETHERNET;
+            let frame =
+                Captured { number, time_ns, link_type, wire_len: 0, interface: 0, data: &[] };
+            sorted.frame(&frame, &Ports::default()).unwrap();
+        }
+        assert!(sorted.finish(&Ports::default()).is_incomplete);
     }
 }

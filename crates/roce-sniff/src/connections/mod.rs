@@ -268,7 +268,7 @@ impl Watch {
         let numbers = sorted.finish(&source::ports(&args)?);
         let mut report = self.finish();
         report.renumber(|new| numbers.old(new));
-        Ok((Some(report).filter(|_| !numbers.is_cut), trace))
+        Ok((Some(report).filter(|_| !numbers.is_incomplete), trace))
     }
 
     fn follow_as_it_stands(
