@@ -65,7 +65,10 @@ impl<F: FnMut(&Captured<'_>, &Ports)> Sorted<F> {
         let time_ns = has_time.then_some(time_ns);
         let number = self.numbers.next(number);
         let frame = Captured { number, time_ns, link_type, wire_len, interface, data: &data };
-        (self.take)(&frame, ports);
+        if !self.numbers.is_incomplete {
+            // Otherwise nobody wants to know what comes of it.
+            (self.take)(&frame, ports);
+        }
         self.spare.push(data);
         true
     }

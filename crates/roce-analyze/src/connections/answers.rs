@@ -194,7 +194,7 @@ fn advance_with_trouble(asked: &mut Direction, seen: &Seen, end: Psn, counts_las
         let unseen = Hole::new(asked.next, missing, seen);
         asked.trouble().answered_unseen.extend(unseen);
         asked.next = end;
-        asked.set(flag::MESSAGE_UNKNOWN, true);
+        asked.set(flag::MESSAGE_KNOWN, false);
     }
     let Some(trouble) = &mut asked.trouble else { return };
     missing = missing.saturating_add(trouble.request_holes.fill_before(counted));

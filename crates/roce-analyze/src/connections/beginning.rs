@@ -57,7 +57,7 @@ impl Direction {
         self.forget_waiting();
         let known = flag::STARTED | flag::IN_ROUND | flag::MESSAGE_OPEN | flag::ANSWER_DUE;
         self.set(known | flag::NAKED | flag::UNANSWERED, false);
-        self.set(flag::MESSAGE_UNKNOWN, true);
+        self.set(flag::MESSAGE_KNOWN, false);
     }
 
     /// Nothing that the PSNs seem to tell so far is true: the capture began in the middle of it.

@@ -3,7 +3,7 @@
 use roce_wire::Psn;
 
 use super::key::FlowKey;
-use super::marks::{Unusual, Usual};
+use super::marks::Unusual;
 use super::moment::Moment;
 use super::order::RECENT;
 use super::proof::Event;
@@ -28,8 +28,9 @@ pub(super) mod flag {
     pub(in crate::connections) const IN_ROUND: u16 = 1 << 1;
     /// A message is open: its First was seen, its Last was not.
     pub(in crate::connections) const MESSAGE_OPEN: u16 = 1 << 2;
-    /// Whether a message is open is not known: the capture began inside one, or packets are missing.
-    pub(in crate::connections) const MESSAGE_UNKNOWN: u16 = 1 << 3;
+    /// Whether a message is open is known: the capture did not begin inside one, and no packets are
+    /// missing.
+    pub(in crate::connections) const MESSAGE_KNOWN: u16 = 1 << 3;
     /// A request that calls for an answer at once is without one.
     pub(in crate::connections) const ANSWER_DUE: u16 = 1 << 4;
     /// The open message is an RDMA WRITE.
@@ -96,7 +97,8 @@ pub(super) struct Direction {
     pub peak_second: u32,
     /// Packets with data of the usual traffic class.
     pub usually: u32,
-    pub usual: Usual,
+    /// The traffic class of the first packet with data, which nearly all others have.
+    pub usual: Option<u8>,
 
     // Requests touch these two lines, and answers to them do: the PSNs of the requests that go
     // this way.
@@ -177,7 +179,7 @@ impl Times {
 
 impl Direction {
     pub(super) fn new(key: Option<FlowKey>) -> Self {
-        Self { key, flags: flag::MESSAGE_UNKNOWN, ..Self::default() }
+        Self { key, ..Self::default() }
     }
 
     /// Something of each cache line that every packet touches: whoever reads it need not wait later.
@@ -237,6 +239,17 @@ impl Direction {
     #[inline]
     pub(super) fn times(&mut self) -> &mut Times {
         self.times.get_or_insert_default()
+    }
+
+    /// How long ago, in nanoseconds, the newest packet was sent when this one is.
+    #[inline]
+    pub(super) fn since_last(&self, seen: &Seen) -> Option<u64> {
+        Some(seen.time?.saturating_sub(self.last_time.get()?))
+    }
+
+    /// How long an acknowledgement took at most, in nanoseconds; 0 when there was none.
+    pub(super) fn longest_answer(&self) -> u64 {
+        self.times.as_ref().map_or(0, |times| times.ack_latency.longest())
     }
 
     /// Answers went by that nobody held to the requests of this direction: which of these still

@@ -43,14 +43,14 @@ pub(super) fn is_behind_answer(
     trouble.behind_answers = trouble.behind_answers.saturating_add(filled);
     trouble.proofs.replace(hole.frame, Event::NotCaptured, Event::AheadOfRequest);
     account_answered(this, seen);
-    this.set(flag::MESSAGE_UNKNOWN, true);
+    this.set(flag::MESSAGE_KNOWN, false);
     true
 }
 
 /// Another request comes long after it was answered, and was not captured before. Says whether that
 /// are so many in a row that the capture is not in order: then none of them was sent again.
 fn are_many(this: &mut Direction, back: &mut Direction) -> bool {
-    let messages = this.messages.iter().fold(0u32, |sum, count| sum.saturating_add(*count));
+    let messages = this.all_messages();
     let is_answered = this.next == this.answered;
     let Some(trouble) = &mut this.trouble else { return false };
     let (count, before) = trouble.perhaps_behind;

@@ -21,7 +21,7 @@ const FEW_EVER: u32 = 16;
 /// Where there are more flows the other way, what they know of places that become free stays.
 const FEW_OTHERS: usize = 64;
 /// Room for so many flows is kept where there are none.
-pub(super) const KEPT: usize = 64;
+const KEPT: usize = 64;
 /// How far the requests of a pair on trial may have got since it was made: few were answered.
 const PROGRESS: u32 = 1 << 20;
 

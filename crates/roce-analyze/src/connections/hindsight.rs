@@ -304,7 +304,6 @@ impl Direction {
 
     /// Whether the sender has sent something so shortly before that nothing can have timed out.
     pub(super) fn is_soon(&self, seen: &Seen) -> bool {
-        let times = self.last_time.get().zip(seen.time);
-        times.is_some_and(|(last, now)| now.saturating_sub(last) < SHORTEST_TIMEOUT)
+        self.since_last(seen).is_some_and(|since| since < SHORTEST_TIMEOUT)
     }
 }

@@ -69,10 +69,13 @@ impl Held {
         })
     }
 
+    pub(super) fn first(&self) -> Option<&Seen> {
+        self.requests.first().map(|(seen, _)| seen)
+    }
+
     /// How long the first of them has been held.
     fn age(&self, seen: &Seen) -> Option<u64> {
-        let (first, _) = self.requests.first()?;
-        Some(seen.time?.saturating_sub(first.time?))
+        Some(seen.time?.saturating_sub(self.first()?.time?))
     }
 
     /// Whether the request comes right behind the last one, or all are sent again after a while.

@@ -8,10 +8,6 @@ use super::direction::Direction;
 use super::proof::Event;
 use super::seen::{Kind, Seen};
 
-/// The traffic class of the first packet with data, which nearly all others have.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(super) struct Usual(Option<u8>);
-
 /// What differs from the usual.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Unusual {
@@ -32,7 +28,7 @@ impl Direction {
         if let Some(class) = seen.traffic_class {
             if !seen.is_data() {
                 self.count_others_marks(class, seen);
-            } else if self.usual == Usual(Some(class)) {
+            } else if self.usual == Some(class) {
                 self.usually = self.usually.saturating_add(1);
                 if Ecn::from_tos(class) == Ecn::Ce {
                     self.note_congestion(seen);
@@ -59,8 +55,8 @@ impl Direction {
             let behind = seen.frame.saturating_sub(self.first_frame).saturating_add(1);
             self.first_not_ect = u32::try_from(behind).unwrap_or(0);
         }
-        if self.usual == Usual(None) {
-            (self.usual, self.usually) = (Usual(Some(class)), 1);
+        if self.usual.is_none() {
+            (self.usual, self.usually) = (Some(class), 1);
         } else {
             let Unusual { ecn: counts, dscps: [data, _] } = &mut self.more().unusual;
             *data |= dscp_bit(class);
@@ -103,7 +99,7 @@ impl Direction {
     pub(super) fn ecn(&self) -> [u64; 4] {
         let unusual = self.more.as_ref().map_or([0; 4], |more| more.unusual.ecn);
         let mut counts = unusual.map(u64::from);
-        if let Usual(Some(class)) = self.usual
+        if let Some(class) = self.usual
             && let Some(count) = counts.get_mut(usize::from(Ecn::from_tos(class).bits()))
         {
             *count = count.saturating_add(self.usually.into());
@@ -114,8 +110,7 @@ impl Direction {
     /// One bit for each DSCP: of packets with data, of CNPs.
     pub(super) fn dscps(&self) -> [u64; 2] {
         let [data, cnps] = self.more.as_ref().map_or([0; 2], |more| more.unusual.dscps);
-        let Usual(usual) = self.usual;
-        [data | usual.map_or(0, dscp_bit), cnps]
+        [data | self.usual.map_or(0, dscp_bit), cnps]
     }
 
     /// The first packet with data that cannot be marked.

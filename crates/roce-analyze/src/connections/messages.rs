@@ -14,7 +14,7 @@ pub(super) const MAX_DMA_LEN: u32 = 1 << 31;
 /// Holds the packet to the one before: messages are First, Middle …, Last, or Only.
 #[inline]
 pub(super) fn follow_message(this: &mut Direction, seen: &Seen, contiguous: bool) {
-    let known = contiguous && !this.has(flag::MESSAGE_UNKNOWN);
+    let known = contiguous && this.has(flag::MESSAGE_KNOWN);
     let is_write = seen.kind == Kind::Write;
     if known {
         let open = this.has(flag::MESSAGE_OPEN);
@@ -25,7 +25,7 @@ pub(super) fn follow_message(this: &mut Direction, seen: &Seen, contiguous: bool
             trouble.proofs.note(Event::OpcodeSequence, seen.frame);
         }
     }
-    this.set(flag::MESSAGE_UNKNOWN, false);
+    this.set(flag::MESSAGE_KNOWN, true);
     this.set(flag::MESSAGE_OPEN, !seen.place.ends());
     this.set(flag::MESSAGE_IS_WRITE, is_write);
 }

@@ -130,8 +130,7 @@ fn stop_at(asked: &mut Direction, this: &mut Direction, seen: &Seen) {
 /// what was captured.
 fn note_sequence_nak(asked: &mut Direction, seen: &Seen, waited_for: Psn) {
     let psn = seen.psn;
-    let gap =
-        asked.last_time.get().zip(seen.time).map_or(0, |(last, now)| now.saturating_sub(last));
+    let gap = asked.since_last(seen).unwrap_or(0);
     let is_on_its_way = asked.has(flag::IN_ROUND) && psn.is_before(asked.round);
     let next = asked.next;
     let sent = next.distance_from(psn);

@@ -125,7 +125,7 @@ fn start(this: &mut Direction, seen: &Seen) {
     let told = this.start;
     let ahead = seen.psn.distance_from(told);
     if this.has(flag::START_KNOWN) && (0..=WINDOW).contains(&ahead) {
-        this.set(flag::MESSAGE_UNKNOWN, false);
+        this.set(flag::MESSAGE_KNOWN, true);
     } else {
         this.start = seen.psn;
     }
@@ -268,7 +268,7 @@ fn old_request(this: &mut Direction, back: &mut Direction, seen: &Seen, span: u3
     let is_last = !end.is_before(this.next);
     if is_last && this.has(flag::MESSAGE_OPEN) == seen.place.ends() {
         // It is not what was sent before: the queue pair may be another one by now.
-        this.set(flag::MESSAGE_UNKNOWN, true);
+        this.set(flag::MESSAGE_KNOWN, false);
     }
     if end.distance_from(this.next) > 0 {
         this.next = end;
@@ -295,10 +295,7 @@ pub(super) fn is_copy(this: &Direction, other: &Direction, seen: &Seen, is_reque
     if is_request && !this.is_mirrored() && !is_untroubled(this, other) {
         return false;
     }
-    let soon = match (this.last_time.get(), seen.time) {
-        (Some(last), Some(now)) => now.saturating_sub(last) < COPY,
-        _ => true,
-    };
+    let soon = this.since_last(seen).is_none_or(|since| since < COPY);
     let is_uncalled = is_request && !seen.kind.has_data_response();
     soon && (back == 0 || is_uncalled || this.is_mirrored() || other.is_mirrored())
 }

@@ -43,8 +43,7 @@ pub(super) fn may_be_astray(asked: &Direction, this: &Direction, seen: &Seen) ->
 }
 
 fn is_silent(asked: &Direction, seen: &Seen, least: u64) -> bool {
-    let times = asked.last_time.get().zip(seen.time);
-    times.is_some_and(|(last, now)| now.saturating_sub(last) >= least)
+    asked.since_last(seen).is_some_and(|since| since >= least)
 }
 
 /// Connections whose requests may be those of another life, with another partner: its answers come
@@ -161,24 +160,26 @@ impl Tracker {
         let mut fits = self.unpaired.other_way(&key).into_iter().filter(is_fit);
         let slot = fits.next()?;
         if fits.next().is_some() {
-            return self.leave_partner(at, &key, seen);
+            // Several may be.
+            let old = self.table.remove(at.slot())?;
+            return self.begin_alone(old, at, seen);
         }
         self.join_again(at, &key, slot)
     }
 
-    /// The flow at `at` goes on as that of another connection. Which flow is the other direction is
-    /// not known: several may be.
-    fn leave_partner(&mut self, at: At, key: &FlowKey, seen: &Seen) -> Option<At> {
-        let mut old = self.table.remove(at.slot())?;
+    /// The connection `old`, which was at `at`, is over, and what is held of that direction begins a
+    /// flow, whose other direction is not known; with `first` where nothing is held.
+    fn begin_alone(&mut self, mut old: Conn, at: At, first: &Seen) -> Option<At> {
+        let key = old.dirs.get(at.dir())?.key;
         let held = old.take_held_of(at.dir());
         let service = old.service;
         old.let_go();
         self.forget_pairing(&old, at.slot());
         self.retire(old);
         self.make_room();
-        let conn = self.new_conn([Some(*key), None], service);
+        let conn = self.new_conn([key, None], service);
         let slot = self.table.add(conn)?;
-        self.add_unpaired(slot, held.first().unwrap_or(seen));
+        self.add_unpaired(slot, held.first().unwrap_or(first));
         for seen in &held {
             self.table.get_mut(slot)?.begin_with(0, seen, &mut self.budget);
         }
@@ -236,28 +237,18 @@ impl Tracker {
     /// The requests at `at` are those of a flow whose other direction is not known.
     fn free(&mut self, at: At) {
         let Some(mut old) = self.table.remove(at.slot()) else { return };
-        let held = old.take_held_of(at.dir());
-        self.forget_pairing(&old, at.slot());
-        let keys = [old.dirs.get(at.dir()).and_then(|dir| dir.key), None];
-        if let Some(first) = held.first() {
-            let service = old.service;
-            old.let_go();
-            self.retire(old);
-            self.make_room();
-            let conn = self.new_conn(keys, service);
-            let Some(slot) = self.table.add(conn) else { return };
-            self.add_unpaired(slot, first);
-            for seen in &held {
-                let Some(conn) = self.table.get_mut(slot) else { return };
-                conn.begin_with(0, seen, &mut self.budget);
-            }
+        let held = old.dirs.get(at.dir()).and_then(|dir| dir.trouble.as_ref()?.held.as_ref());
+        if let Some(first) = held.and_then(|held| held.first().copied()) {
+            self.begin_alone(old, at, &first);
             return;
         }
+        self.forget_pairing(&old, at.slot());
         if at.dir() == 1 {
             old.dirs.reverse();
         }
+        let [_, empty] = self.conn_of(old.id, [None, None], old.service).dirs;
         let [requests, back] = &mut old.dirs;
-        *back = Direction::default();
+        *back = empty;
         let first = Seen {
             frame: requests.first_frame,
             kind: Kind::Send,

@@ -26,7 +26,7 @@ pub(super) fn begin(
     let psn = seen.psn;
     let (arrived, next) = (this.arrived, this.next);
     let is_busy = is_busy(this, back, seen);
-    let longest = this.times.as_ref().map_or(0, |times| times.ack_latency.longest());
+    let longest = this.longest_answer();
     let waits = Waits { next, last: this.last_time.get(), now: seen.time, longest };
     let trouble = this.trouble();
     if back.key.is_none() {
@@ -174,10 +174,9 @@ fn on_gap(
 /// and late packets may be all there is. Where packets overtake each other an older one may just come
 /// behind the first of a retransmission.
 fn is_early(this: &Direction, seen: &Seen) -> bool {
-    let longest = this.times.as_ref().map_or(0, |times| times.ack_latency.longest());
-    let waited = this.last_time.get().zip(seen.time).map(|(last, now)| now.saturating_sub(last));
+    let longest = this.longest_answer();
     let least = if this.has_late_packets() { longest.max(TIMEOUT) } else { longest };
-    this.is_soon(seen) || waited.is_some_and(|waited| waited <= least)
+    this.is_soon(seen) || this.since_last(seen).is_some_and(|waited| waited <= least)
 }
 
 fn on_timeout(
@@ -201,7 +200,7 @@ fn on_timeout(
     }
     if seen.psn.is_before(this.answered) {
         // The capture has the answer; the requester has not.
-        if has_answer && !(is_early && this.has_late_packets()) {
+        if has_answer {
             let (answers, lost) = (this.answered.distance_from(seen.psn), back.trouble());
             lost.lose_after(answers, seen.frame);
             lost.doubtful_after = lost.doubtful_after.saturating_add(u64::from(is_early));

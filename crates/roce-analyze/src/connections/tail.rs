@@ -34,9 +34,8 @@ pub(super) fn missing_from(this: &Direction, back: &Direction, seen: &Seen) -> O
 /// Whether nothing was sent for longer than any answer has taken: a NAK that the capture has missed
 /// would have been heard sooner.
 fn has_waited(this: &Direction, seen: &Seen) -> bool {
-    let longest = this.times.as_ref().map_or(0, |times| times.ack_latency.longest());
-    let waited = this.last_time.get().zip(seen.time).map(|(last, now)| now.saturating_sub(last));
-    waited.is_some_and(|waited| waited >= SHORTEST_TIMEOUT && waited > longest.saturating_mul(2))
+    let least = SHORTEST_TIMEOUT.max(this.longest_answer().saturating_mul(2).saturating_add(1));
+    this.since_last(seen).is_some_and(|waited| waited >= least)
 }
 
 impl Direction {

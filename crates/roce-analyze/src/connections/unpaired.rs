@@ -6,7 +6,7 @@
 use hashbrown::HashMap;
 use roce_wire::Psn;
 
-use super::group::{Group, KEPT, Member, Place, Side, Tried, is_near, other_side};
+use super::group::{Group, Member, Place, Side, Tried, is_near, other_side};
 use super::key::{FlowKey, HostPair};
 use super::look::Look;
 use super::search::Search;
@@ -26,6 +26,8 @@ const MAX_LOGS: u8 = 8;
 /// than that, at its beginning or its end.
 const STEPS_A_FRAME: u64 = 8;
 const STEPS_AT_ONCE: u64 = 1 << 21;
+/// So many groups that are only room are not worth going through all.
+const MOST_IDLE: usize = 64;
 /// How many of the newest flows a new one is compared with.
 const NEIGHBOURS: usize = 64;
 
@@ -118,7 +120,7 @@ impl Unpaired {
         group.trials.clear();
         (group.matched, group.is_used) = (0, false);
         self.idle = self.idle.saturating_add(1);
-        if self.idle > KEPT && self.idle.saturating_mul(2) > self.by_hosts.len() {
+        if self.idle > MOST_IDLE && self.idle.saturating_mul(2) > self.by_hosts.len() {
             self.by_hosts.retain(|_, group| group.is_used);
             self.idle = 0;
         }
