@@ -217,8 +217,11 @@ impl Seeker<'_> {
         let holds_all = is_end || conn.packets().is_power_of_two();
         let is_last = is_end && is_only_by_port;
         look.hold_to_evidence(table, (group, other), conn, (holds_all, is_last));
+        // Where the PSN alone would do, and the port says it, too, there is nothing to be tried.
+        let is_spread = self.is_spread();
+        let is_proven = look.fits.len() == 1 && answers_wanted(has_rivals, is_spread, seen) == 1;
         if let Some((index, by, confidence)) = look.found_by_port() {
-            let trial = if by == LearnedFrom::Port { 0 } else { TRIAL };
+            let trial = if by == LearnedFrom::Port || is_proven { 0 } else { TRIAL };
             let pair = |slot| Pair { slot, by, confidence, trial };
             decision.pair = self.slot_of(index).map(pair);
             return decision;
@@ -238,12 +241,19 @@ impl Seeker<'_> {
         };
         decision.sole = Some((sole, sure));
         if is_only_by_port && group.has_ports_of_pairs(is_end) {
-            let pair = |slot| Pair { slot, by: LearnedFrom::Psn, confidence, trial: TRIAL };
+            let trial = if is_proven { 0 } else { TRIAL };
+            let pair = |slot| Pair { slot, by: LearnedFrom::Psn, confidence, trial };
             decision.pair = self.slot_of(sole).map(pair);
         } else if is_only_by_port || !is_contested(group, place, me, sole) {
-            self.weigh(&mut decision, look, (sole, sure), confidence);
+            self.weigh(&mut decision, look, (sole, sure), (confidence, is_spread));
         }
         decision
+    }
+
+    /// Whether there are so many flows that their PSNs are spread over all there are.
+    fn is_spread(&self) -> bool {
+        let ever = self.group.most_ever().max(self.candidates());
+        nearness(ever, self.seen) < WINDOW.unsigned_abs()
     }
 
     /// Whether the only flow that fits is the one.
@@ -252,12 +262,10 @@ impl Seeker<'_> {
         decision: &mut Decision,
         look: &Look,
         (sole, sure): (usize, u32),
-        confidence: Percent,
+        (confidence, is_spread): (Percent, bool),
     ) {
         let Some(slot) = self.slot_of(sole) else { return };
         let (me, has_rivals) = (self.me.slot, decision.has_rivals);
-        let ever = self.group.most_ever().max(self.candidates());
-        let is_spread = nearness(ever, self.seen) < WINDOW.unsigned_abs();
         let wanted = answers_wanted(has_rivals, is_spread, self.seen);
         let is_enough = sure >= wanted;
         let is_whole = |slot| self.log_of(slot).is_some_and(|log| log.is_whole);
