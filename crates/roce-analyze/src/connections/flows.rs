@@ -32,7 +32,7 @@ impl Tracker {
                     self.unfit(at, fit, seen);
                 }
             }
-            _ => _ = self.begin(key, seen, None),
+            _ => _ = self.begin(key, (seen, None), at),
         }
     }
 
@@ -42,25 +42,26 @@ impl Tracker {
     pub(super) fn flow_out_of_line(&mut self, key: &FlowKey, seen: &Seen) {
         self.totals.count_marks(seen);
         if !self.copies.are_watched(seen.frame) {
-            self.begin(key, seen, None);
+            self.begin(key, (seen, None), None);
             return;
         }
         let repeat = self.copies.compare(key, seen);
-        let fit = self.begin(key, &Seen { is_compared: true, ..*seen }, repeat);
+        let seen = &Seen { is_compared: true, ..*seen };
+        let fit = self.begin(key, (seen, repeat), None);
         if repeat.is_some() {
             self.copies.settle(seen, if let Fit::Copy(at) = fit { Some(at) } else { None });
         }
     }
 
-    /// A packet of a flow that is new, or may be paired now.
-    fn begin(&mut self, key: &FlowKey, seen: &Seen, repeat: Option<Repeat>) -> Fit {
-        let at = match self.table.find(key) {
-            Some(at) => at,
-            None => match self.new_flow(*key, seen) {
-                Some(at) => at,
-                None => return Fit::Yes,
-            },
-        };
+    /// A packet of a flow that is new, or may be paired now; `at` is its place where that is known.
+    fn begin(
+        &mut self,
+        key: &FlowKey,
+        (seen, repeat): (&Seen, Option<Repeat>),
+        at: Option<At>,
+    ) -> Fit {
+        let known = at.or_else(|| self.table.find(key));
+        let Some(at) = known.or_else(|| self.new_flow(*key, seen)) else { return Fit::Yes };
         let tells = self.table.get(at.slot()).is_some_and(|conn| conn.tells_partner(seen));
         let at = if tells { self.try_to_pair(at, seen) } else { at };
         let trial = self.table.get_mut(at.slot()).map(|conn| conn.try_on(at.dir(), seen));
@@ -156,7 +157,7 @@ impl Tracker {
                 conn.begin_with(0, &packet, &mut self.budget);
             }
         }
-        self.table.find(&key)
+        At::new(slot, 0)
     }
 
     /// The flow at `at`, of which nothing is counted yet, is that of a connection that was asked for.
@@ -179,7 +180,7 @@ impl Tracker {
         conn.pairing = Some((LearnedFrom::Datagram, 100));
         self.table.enter(back.slot(), 1);
         self.unpaired.remove(&key.hosts(), back.slot());
-        self.table.find(&key)
+        At::new(back.slot(), 1)
     }
 
     /// The queue pair of a connection that is over, or far from where it was, is used again: what

@@ -56,6 +56,7 @@ pub(super) fn look(
 ) -> Look {
     let mut look = look.emptied();
     let port = port_of(me, conn);
+    let is_answer = is_answer(seen);
     let is_last = is_end && only.is_some();
     let Some(side) = group.sides.get(other) else { return look };
     let words = only.map_or(0..side.members.len().div_ceil(64), |only| {
@@ -77,11 +78,15 @@ pub(super) fn look(
             if !is_last && them.search.rules_out(place.index) {
                 continue;
             }
-            let Some(partner) = table.get(them.slot) else { continue };
             look.steps = look.steps.saturating_add(1);
+            if !is_answer && them.port.is_some_and(|theirs| port != Some(theirs)) {
+                // Of a request nothing else tells.
+                continue;
+            }
+            let Some(partner) = table.get(them.slot) else { continue };
             let index = word.saturating_mul(64).saturating_add(bit);
             let theirs = (&partner.dirs[0], partner.service);
-            let verdict = is_answer(seen).then(|| match verdict(theirs, seen, near) {
+            let verdict = is_answer.then(|| match verdict(theirs, seen, near) {
                 Verdict::RuledOut { is_near: true } if is_last => Verdict::Fits,
                 verdict => verdict,
             });

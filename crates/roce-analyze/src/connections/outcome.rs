@@ -31,20 +31,21 @@ pub(super) struct CaptureEnd {
 }
 
 /// What is told of a connection.
-pub(super) fn report(mut conn: Conn, end: CaptureEnd) -> Connection {
+pub(super) fn report(conn: &mut Conn, end: CaptureEnd) -> Connection {
     conn.let_go();
-    let outcome = outcome(&conn, end);
+    let outcome = outcome(conn, end);
     conn.dirs.iter_mut().for_each(take_back_losses);
     settle_order(&mut conn.dirs);
-    let Conn { id, mut dirs, service, pmtu, pairing, fatal, cm, first_seen, .. } = conn;
-    let is_mirrored = is_mirrored(&dirs);
-    settle_both(&mut dirs, service == Service::Uc, is_mirrored);
+    let Conn { id, dirs, service, pmtu, pairing, fatal, cm, first_seen, .. } = conn;
+    let (id, service, cm) = (*id, *service, cm.take());
+    let is_mirrored = is_mirrored(dirs);
+    settle_both(dirs, service == Service::Uc, is_mirrored);
     let [there, back] = dirs;
     let key = there.key.or_else(|| back.key.map(|key| key.back_to_qp(0)));
     let a = End {
         addr: key.map_or(roce_wire::Addr::Lid(0), |key| key.src()),
         qpn: back.key.map(|key| key.dest_qp()).or_else(|| there.key.and_then(|key| key.src_qp())),
-        start_psn: start_psn(&there),
+        start_psn: start_psn(there),
     };
     let b = End {
         addr: key.map_or(roce_wire::Addr::Lid(0), |key| key.dst()),
@@ -52,12 +53,12 @@ pub(super) fn report(mut conn: Conn, end: CaptureEnd) -> Connection {
             Some(cm) if cm.is_sidr => cm.sidr_qpn,
             _ => there.key.map(|key| key.dest_qp()),
         },
-        start_psn: start_psn(&back),
+        start_psn: start_psn(back),
     };
-    let both = [&there, &back];
+    let both = [&*there, &*back];
     let seen = |d: &&Direction| d.packets > 0;
     let first = both.into_iter().filter(seen).map(|d| (d.first_frame, d.first_time.get()));
-    let first = first.chain(first_seen.map(|first| *first)).min_by_key(|(frame, _)| *frame);
+    let first = first.chain(first_seen.as_deref().copied()).min_by_key(|(frame, _)| *frame);
     let last_ns = both.into_iter().filter_map(Direction::latest_time).max();
     let last_cm = cm.as_ref().and_then(|cm| cm.frames.last().copied());
     let last_frame = both.into_iter().filter(seen).map(|d| d.last_frame).chain(last_cm).max();
@@ -79,7 +80,7 @@ pub(super) fn report(mut conn: Conn, end: CaptureEnd) -> Connection {
         first_frame: first.map_or(0, |(frame, _)| frame),
         last_frame: last_frame.unwrap_or(0),
         outcome,
-        fatal: fatal.map(|fatal| *fatal),
+        fatal: fatal.as_deref().copied(),
         cm,
         is_mirrored,
         a_to_b: direction(there, service, is_mirrored, end.time),

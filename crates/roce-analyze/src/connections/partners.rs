@@ -4,7 +4,7 @@ use roce_wire::{AckKind, IcrcState, Service};
 
 use super::answers::advance;
 use super::connection::Conn;
-use super::direction::flag;
+use super::direction::{Direction, flag};
 use super::evidence::Evidence;
 use super::group::{Member, Tried, is_near};
 use super::key::{FlowKey, HostPair};
@@ -114,19 +114,19 @@ impl Tracker {
         }
         self.unpaired.remove(&hosts, first);
         self.unpaired.remove(&hosts, second);
-        let Some(mut taken) = self.table.remove(second) else { return at };
-        let again = if taken.packets() == 0 {
+        let Some((back, log)) = self.table.take_single(second) else { return at };
+        let again = if back.packets == 0 {
             // Nothing went by that should have been followed otherwise.
             None
         } else {
-            self.table.get(first).and_then(|conn| self.follow_again(conn, &taken, pair))
+            let taken = log.as_deref().map(|log| (back.key, log));
+            self.table.get(first).and_then(|conn| self.follow_again(conn, taken?, pair))
         };
         let Some(conn) = self.table.get_mut(first) else { return at };
-        let key = taken.dirs[0].key;
-        let logs = conn.log.take().zip(taken.log.take()).filter(|_| is_on_trial);
+        let logs = conn.log.take().zip(log).filter(|_| is_on_trial);
         match again {
             Some(again) => *conn = again,
-            None => put_together(conn, taken, pair),
+            None => put_together(conn, back, pair),
         }
         if let Some((there, back)) = logs {
             conn.log = Some(Log::merged(there, &back));
@@ -134,9 +134,7 @@ impl Tracker {
             self.unpaired.add_trial(&hosts, Tried::new(first, &conn.dirs));
         }
         self.table.enter(first, 1);
-        key.filter(|_| second == at.slot())
-            .and_then(|key| self.table.find(&key))
-            .unwrap_or_else(|| At::new(first, 0).unwrap_or(at))
+        At::new(first, usize::from(second == at.slot())).unwrap_or(at)
     }
 
     /// Whether all packets of a flow are kept.
@@ -236,12 +234,17 @@ impl Tracker {
 
     /// The connection, had it been known from the beginning; `None` where not all is kept that this
     /// takes.
-    fn follow_again<'l>(&self, first: &'l Conn, second: &'l Conn, pair: Pair) -> Option<Conn> {
-        let (there, back) = (first.log.as_deref()?, second.log.as_deref()?);
+    fn follow_again<'l>(
+        &self,
+        first: &'l Conn,
+        (key, back): (Option<FlowKey>, &'l Log),
+        pair: Pair,
+    ) -> Option<Conn> {
+        let there = first.log.as_deref()?;
         if !there.is_whole || !back.is_whole {
             return None;
         }
-        let keys = [first.dirs[0].key, second.dirs[0].key];
+        let keys = [first.dirs[0].key, key];
         let mut conn = self.conn_of(first.id, keys, first.service);
         conn.pairing = Some((pair.by, pair.confidence));
         conn.cm.clone_from(&first.cm);
@@ -310,13 +313,11 @@ fn last_answer(conn: &Conn) -> Option<Seen> {
     packets.map(|packet| &packet.seen).find(is_answer).copied()
 }
 
-/// The direction that is known of `taken` is the other one of `conn`. What its answers were to is
-/// not known any more.
-fn put_together(conn: &mut Conn, taken: Conn, pair: Pair) {
-    let [taken, _] = taken.dirs;
+/// The flow `back` is the other direction of `conn`. What its answers were to is not known any more.
+fn put_together(conn: &mut Conn, back: Direction, pair: Pair) {
     conn.log = None;
-    let had_answers = taken.packets > 0;
-    conn.dirs[1] = taken;
+    let had_answers = back.packets > 0;
+    conn.dirs[1] = back;
     let [there, back] = &mut conn.dirs;
     if had_answers {
         // Some came by that were to these requests, and nobody knew.

@@ -69,7 +69,9 @@ impl Search {
                 *last &= !(u64::MAX << (len % 64));
             }
         }
-        self.sole = self.sole.filter(|(index, _)| *index < len);
+        if self.sole.is_some_and(|(index, _)| index >= len) {
+            self.sole = None;
+        }
     }
 
     /// The members of the other side have moved.

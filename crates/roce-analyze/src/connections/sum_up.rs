@@ -17,7 +17,7 @@ use super::trouble::Trouble;
 
 /// The report of a direction.
 pub(super) fn direction(
-    mut this: Direction,
+    this: &mut Direction,
     service: Service,
     is_mirrored: bool,
     end: Option<u64>,
@@ -64,10 +64,10 @@ pub(super) fn direction(
         add_rates(&mut report, &rates);
     }
     report.loss = Some(Loss::default());
-    if let Some(times) = this.times {
+    if let Some(times) = this.times.take() {
         add_times(&mut report, *times);
     }
-    if let Some(trouble) = this.trouble {
+    if let Some(trouble) = this.trouble.take() {
         let past = trouble.ce_since.zip(end).map(|(since, end)| end.saturating_sub(since) / 1_000);
         let past = past.map(|past| u32::try_from(past).unwrap_or(u32::MAX));
         report.unanswered_ce_us = past.and_then(NonZeroU32::new);

@@ -6,9 +6,10 @@ use core::hint::black_box;
 use hashbrown::HashTable;
 
 use super::connection::Conn;
-use super::direction::Times;
+use super::direction::{Direction, Times};
 use super::follow::GROUP;
 use super::key::FlowKey;
+use super::log::Log;
 use super::sighting::Sighting;
 use super::waiting::OpenMessages;
 
@@ -67,6 +68,8 @@ pub(super) struct Table {
     len: usize,
     changes: u64,
     turn: Turn,
+    /// Where the newest packet was.
+    newest: Option<At>,
 }
 
 /// Whether connections come in turn, in the order in which they began, as those do that are served one
@@ -113,7 +116,8 @@ impl Table {
     #[inline]
     pub(super) fn find_all(&mut self, sightings: &[Sighting]) -> [Option<At>; GROUP] {
         let mut places = [None; GROUP];
-        let mut last = None;
+        let newest = self.newest();
+        let mut last = newest.as_ref().map(|(key, at)| (key, *at));
         for (place, Sighting { key, .. }) in places.iter_mut().zip(sightings) {
             let guess = last.and_then(|last| self.turn.guess(key, last));
             let at = guess.filter(|at| self.key_at(*at) == Some(key)).or_else(|| self.find(key));
@@ -125,7 +129,13 @@ impl Table {
             *place = at;
             last = at.map(|at| (key, at));
         }
+        self.newest = last.map(|(_, at)| at);
         places
+    }
+
+    /// The flow of the newest packet, and its place.
+    fn newest(&self) -> Option<(FlowKey, At)> {
+        self.newest.and_then(|at| Some((*self.key_at(at)?, at)))
     }
 
     #[inline]
@@ -150,7 +160,8 @@ impl Table {
     pub(super) fn fetch(&self, sightings: &[Sighting]) {
         // In three steps, each for all packets: what is in memory tells where the next part is.
         let mut places = [None; GROUP];
-        let mut last = None;
+        let newest = self.newest();
+        let mut last = newest.as_ref().map(|(key, at)| (key, *at));
         for (place, Sighting { key, .. }) in places.iter_mut().zip(sightings) {
             let guess = last.and_then(|last| self.turn.guess(key, last));
             let first = || self.index.iter_hash(self.hasher.hash_one(key)).next().copied();
@@ -233,6 +244,19 @@ impl Table {
         Some(conn)
     }
 
+    /// Takes a connection and its key out of which one direction is known, and gives that.
+    pub(super) fn take_single(&mut self, slot: usize) -> Option<(Direction, Option<Box<Log>>)> {
+        self.leave(slot, 0);
+        let place = self.chunks.get_mut(slot / CHUNK)?.get_mut(slot % CHUNK)?;
+        let conn = place.as_mut()?;
+        let [known, _] = &mut conn.dirs;
+        let single = (core::mem::take(known), conn.log.take());
+        *place = None;
+        self.free.extend(u32::try_from(slot).ok());
+        self.len = self.len.saturating_sub(1);
+        Some(single)
+    }
+
     /// Takes the key of a direction out of the index.
     pub(super) fn leave(&mut self, slot: usize, dir: usize) {
         let Some(at) = At::new(slot, dir) else { return };
@@ -260,12 +284,14 @@ impl Table {
         None
     }
 
-    /// All that are left, in no order.
-    pub(super) fn drain(&mut self) -> impl Iterator<Item = Conn> + '_ {
+    /// Takes all that are left out, in no order.
+    pub(super) fn drain(&mut self, mut each: impl FnMut(&mut Conn)) {
         self.index.clear();
         self.free.clear();
         self.len = 0;
         self.used = 0;
-        self.chunks.drain(..).flat_map(|chunk| (chunk as Box<[_]>).into_iter().flatten())
+        for mut chunk in self.chunks.drain(..) {
+            chunk.iter_mut().flatten().for_each(&mut each);
+        }
     }
 }

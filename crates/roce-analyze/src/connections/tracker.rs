@@ -242,9 +242,9 @@ impl Tracker {
     }
 
     /// A connection is over: what is left of it is its report.
-    pub(super) fn retire(&mut self, conn: Conn) {
+    pub(super) fn retire(&mut self, mut conn: Conn) {
         self.cm.forget(&conn);
-        self.finished.push_back(outcome::report(conn, self.end()));
+        self.finished.push_back(outcome::report(&mut conn, self.end()));
     }
 
     /// Where the capture is now.
@@ -331,7 +331,7 @@ impl Tracker {
         let mut connections: Vec<Connection> = self.finished.into();
         // What takes room in a report is in boxes: they go where the connections were.
         connections.reserve_exact(self.table.len());
-        connections.extend(self.table.drain().map(|conn| outcome::report(conn, end)));
+        self.table.drain(|conn| connections.push(outcome::report(conn, end)));
         merge::datagrams(&mut connections);
         merge::answered_unseen(&mut connections);
         connections.sort_unstable_by_key(|conn| (conn.first_frame, conn.id));
