@@ -4,17 +4,16 @@
 //! late for its own: sent in a life that is over. So it is held until that is known, and counted
 //! then. What tells is whether the responder answers, and whether the stream goes on.
 
-use core::ops::RangeInclusive;
-
-use roce_wire::{AckKind, IcrcState, Msn, Psn, Service};
+use roce_wire::{IcrcState, Service};
 
 use super::connection::Conn;
 use super::copies::Repeat;
 use super::direction::{Direction, flag};
+use super::held::Held;
 use super::pmtu::Pmtu;
 use super::proof::Event;
 use super::requests::{Fit, WINDOW, follow_request};
-use super::seen::{Kind, Seen};
+use super::seen::Seen;
 use super::timing::Budget;
 
 /// How long a stream is silent before a new life needs no answer to be known, in nanoseconds. No
@@ -22,127 +21,15 @@ use super::timing::Budget;
 const SILENCE: u64 = 1_000_000_000;
 /// How long nothing is sent before another PSN than the next one may be a beginning, in nanoseconds.
 /// No host makes a queue pair anew in less.
-pub(super) const PAUSE: u64 = 500_000;
+pub(super) const PAUSE: u64 = 100_000;
 /// The same where requests wait for answers, and for answers that may be to others.
 pub(super) const LONG_PAUSE: u64 = 100_000_000;
 /// How many requests are held: without an answer so many in a row, and none of the stream between
 /// them, are a new life.
 const MAX_HELD: usize = 8;
 
-/// How many are held that may be of the stream just as well, until an answer tells: a window of
-/// messages.
-const MAX_HELD_NEAR: usize = 64;
-
 /// How long these wait for one, in nanoseconds.
 const MAX_AGE: u64 = 500_000_000;
-
-/// How many answers a responder keeps, to send them again.
-const MAX_KEPT: u32 = 16;
-
-/// Requests that may be the first of a new life.
-#[derive(Clone, Debug)]
-pub(super) struct Held {
-    /// Each with the PSNs that it takes.
-    requests: Vec<(Seen, u32)>,
-    /// Where they begin.
-    start: Psn,
-    /// Behind the highest of them.
-    next: Psn,
-    /// Whether the stream had been silent for long.
-    was_silent: bool,
-    /// Whether they may be of the stream just as well: sent again, or behind some that are missing.
-    is_near: bool,
-    /// How many of those are held at most.
-    pub most: usize,
-}
-
-impl Held {
-    fn new(seen: &Seen, span: u32, was_silent: bool, is_near: bool) -> Box<Self> {
-        let (start, next) = (seen.psn, seen.psn.add(span));
-        Box::new(Self {
-            requests: vec![(*seen, span)],
-            start,
-            next,
-            was_silent,
-            is_near,
-            most: MAX_HELD_NEAR,
-        })
-    }
-
-    pub(super) fn first(&self) -> Option<&Seen> {
-        self.requests.first().map(|(seen, _)| seen)
-    }
-
-    /// How long the first of them has been held.
-    fn age(&self, seen: &Seen) -> Option<u64> {
-        Some(seen.time?.saturating_sub(self.first()?.time?))
-    }
-
-    /// Whether the request comes right behind the last one, or all are sent again after a while.
-    fn goes_on_with(&self, seen: &Seen) -> bool {
-        let Some((last, span)) = self.requests.last() else { return false };
-        let waited = last.time.zip(seen.time).map(|(then, now)| now.saturating_sub(then));
-        seen.psn == last.psn.add(*span)
-            || (seen.psn == self.start && waited.is_some_and(|waited| waited >= PAUSE))
-    }
-
-    fn holds(&self, psn: Psn) -> bool {
-        !psn.is_before(self.start) && psn.is_before(self.next)
-    }
-
-    /// Whether it is the beginning of a life that this is an answer to, and no part of the one
-    /// before, whose requests are `old` and are answered this way.
-    fn is_begun_by(&self, answer: &Seen, (old, back): (&Direction, &Direction)) -> bool {
-        if !self.holds(answer.psn) {
-            return false;
-        }
-        let is_ack = !matches!(answer.answer, Some(AckKind::Nak(_) | AckKind::RnrNak(_)));
-        if !is_ack && answer.psn.is_before(old.answered) {
-            // Nobody asks for what he has executed.
-            return true;
-        }
-        if answer.kind == Kind::AtomicAck
-            && self.start == old.start
-            && old.all_messages() <= MAX_KEPT
-        {
-            // A responder keeps its answers to atomics, and may send them again as they were.
-            return false;
-        }
-        // A responder counts the messages of a life, from its beginning.
-        let Some(msn) = answer.msn.map(Msn::get) else { return false };
-        let is_counted = msn > 0 || back.has(flag::COUNTS);
-        is_counted
-            && msn < old.answered_messages()
-            && self.completed_by(answer.psn, is_ack).contains(&msn)
-    }
-
-    /// Whether they may be what this answers, on a flow that never answered the requests before.
-    pub(super) fn is_asked(&self, answer: &Seen) -> bool {
-        let completed =
-            || answer.msn.map(|msn| self.completed_by(answer.psn, true).contains(&msn.get()));
-        self.holds(answer.psn) && (!self.is_near || completed() == Some(true))
-    }
-
-    /// How many messages may be completed where `psn` is answered, or only what is before it.
-    fn completed_by(&self, psn: Psn, is_ack: bool) -> RangeInclusive<u32> {
-        let (mut next, mut done, mut begun) = (self.start, 0u32, 0u32);
-        for (seen, span) in &self.requests {
-            if seen.psn != next {
-                // It is sent again.
-                continue;
-            }
-            if psn.is_before(seen.psn) || (psn == seen.psn && !is_ack) {
-                break;
-            }
-            next = seen.psn.add(*span);
-            begun = begun.saturating_add(u32::from(seen.place.begins()));
-            let end = seen.psn.add(span.saturating_sub(u32::from(is_ack)));
-            let is_done = seen.place.ends() && !psn.is_before(end);
-            done = done.saturating_add(u32::from(is_done));
-        }
-        done..=begun
-    }
-}
 
 /// A request with a PSN from nowhere: it is held, or shows that what is held is a new life.
 #[cold]
@@ -170,7 +57,8 @@ pub(super) fn wild(
     }
     settle(this, back, pmtu);
     let was_silent = idle.is_some_and(|idle| idle >= SILENCE);
-    this.trouble().held = Some(Held::new(seen, span, was_silent, false));
+    let held = Held::new(this, (seen, span), (was_silent, false));
+    this.trouble().held = Some(held);
     Fit::Held
 }
 
@@ -201,7 +89,8 @@ pub(super) fn is_held_near(this: &mut Direction, back: &Direction, seen: &Seen, 
         && this.all_messages() > 1
         && has_paused(PAUSE);
     if is_beginning {
-        this.trouble().held = Some(Held::new(seen, span, false, true));
+        let held = Held::new(this, (seen, span), (false, true));
+        this.trouble().held = Some(held);
     }
     is_beginning
 }
@@ -263,10 +152,16 @@ pub(super) fn is_answer_to_held(
     if !held.is_near {
         return held.holds(seen.psn);
     }
-    if held.is_begun_by(seen, (asked, this)) {
+    let is_begun = held.is_begun_by(seen, (asked, this));
+    if is_begun == Some(true) {
         return true;
     }
+    let lost = this.trouble.as_ref().map_or(0, |trouble| trouble.lost_after);
     follow_held(asked, this, pmtu);
+    if let (None, Some(trouble)) = (is_begun, &mut this.trouble) {
+        // Where it is another life nothing was lost.
+        trouble.keep_lost_after(lost);
+    }
     false
 }
 

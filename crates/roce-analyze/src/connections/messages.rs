@@ -82,6 +82,12 @@ impl Direction {
         [send, write, read, atomic, flush]
     }
 
+    /// Atomic requests.
+    pub(super) fn atomics(&self) -> u32 {
+        let [_, _, _, atomics, _] = self.messages_by_kind();
+        atomics
+    }
+
     /// All messages that have ended.
     pub(super) fn all_messages(&self) -> u32 {
         self.messages_by_kind().into_iter().fold(0, u32::saturating_add)

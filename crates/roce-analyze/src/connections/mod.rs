@@ -47,6 +47,7 @@ mod faulty;
 mod flows;
 mod follow;
 mod group;
+mod held;
 mod hindsight;
 mod holes;
 pub mod json;

@@ -11,7 +11,7 @@ use roce_wire::Msn;
 use super::connection::Conn;
 use super::direction::{Direction, flag};
 use super::key::FlowKey;
-use super::lives::{LONG_PAUSE, PAUSE};
+use super::lives::LONG_PAUSE;
 use super::report::LearnedFrom;
 use super::seen::{Kind, Seen};
 use super::table::{At, Table};
@@ -22,6 +22,8 @@ use super::verdict::is_answer;
 const MAX_SLOTS: usize = 256;
 /// How many requests each of them holds at most.
 const MAX_HELD: usize = 512;
+/// How long nothing was sent before an answer may be to the requests of another flow, in nanoseconds.
+const PAUSE: u64 = 500_000;
 /// After so many packets a connection has another direction, or none.
 const YOUNG: u64 = 128;
 

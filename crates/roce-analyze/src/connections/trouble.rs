@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use roce_wire::Psn;
 
+use super::held::Held;
 use super::hindsight::{AskedLoss, Lost};
 use super::holes::{Hole, Holes};
-use super::lives::Held;
 use super::pairs::Lag;
 use super::proof::{Event, Proofs};
 use super::report::OtherKeys;
@@ -361,6 +361,13 @@ impl Trouble {
         let [_, may_be_more] = &mut self.may_be_more;
         *may_be_more |= sent > 1;
         self.proofs.note(Event::LostAfterCapture, frame);
+    }
+
+    /// Of what was lost behind the capture point only the first so many are certain.
+    pub(super) fn keep_lost_after(&mut self, certain: u64) {
+        let doubtful = self.lost_after.saturating_sub(certain);
+        self.lost_after = self.lost_after.min(certain);
+        self.proofs.drop_last(Event::LostAfterCapture, doubtful);
     }
 
     /// The responder waits for `psn`: requests from there on, taken for duplicates, are none.

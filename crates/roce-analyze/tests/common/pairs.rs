@@ -3,8 +3,8 @@
 use std::net::Ipv4Addr;
 
 use roce_wire::{
-    Aeth, FrameBuilder, IcrcFill, Link, MacAddr, Msn, Opcode, PacketBuilder, Psn, Qpn, RKey, Reth,
-    Syndrome, VirtAddr,
+    Aeth, AtomicAckEth, AtomicEth, FrameBuilder, IcrcFill, Link, MacAddr, Msn, Opcode,
+    PacketBuilder, Psn, Qpn, RKey, Reth, Syndrome, VirtAddr,
 };
 
 use super::Record;
@@ -115,6 +115,19 @@ impl Pair {
         let aeth = Aeth::new(Syndrome(0x1f), Msn::new(msn));
         let packet = self.to(from, Opcode::RC_RDMA_READ_RESPONSE_ONLY, psn).aeth(aeth);
         self.packet(from, time_ns, &packet.payload(&PAYLOAD))
+    }
+
+    /// A FetchAdd.
+    pub(crate) fn fetch_add(self, from: usize, time_ns: u64, psn: u32) -> Record {
+        let add = AtomicEth::new(VirtAddr::new(0x1000), RKey::new(7), 1, 0);
+        self.packet(from, time_ns, &self.to(from, Opcode::RC_FETCH_ADD, psn).atomic_eth(add))
+    }
+
+    /// The answer to it.
+    pub(crate) fn atomic_ack(self, from: usize, time_ns: u64, psn: u32, msn: u32) -> Record {
+        let aeth = Aeth::new(Syndrome(0x1f), Msn::new(msn));
+        let packet = self.to(from, Opcode::RC_ATOMIC_ACKNOWLEDGE, psn).aeth(aeth);
+        self.packet(from, time_ns, &packet.atomic_ack_eth(AtomicAckEth::new(5)))
     }
 
     /// A NAK that asks for this PSN.
