@@ -7,7 +7,7 @@
 use roce_wire::{AckKind, IcrcState, Msn, Psn};
 
 use super::log::{Log, Logged};
-use super::pmtu::longest_span;
+use super::pmtu::{SIZES, longest_span};
 use super::requests::WINDOW;
 use super::seen::{Kind, Place, Seen};
 use super::verdict::is_answer;
@@ -90,7 +90,11 @@ impl Streams {
         let has_few = self.evidence.agree < AGREE_FOR_EACH;
         let is_absurd = self.asked.iter().any(|requests| requests.is_absurd(has_few));
         let has_repeats = self.asked.iter().any(|requests| requests.has_repeats);
-        Evidence { is_absurd, has_repeats, ..self.evidence }
+        let contradict = self
+            .asked
+            .iter()
+            .fold(self.evidence.contradict, |sum, requests| sum.saturating_add(requests.too_early));
+        Evidence { contradict, is_absurd, has_repeats, ..self.evidence }
     }
 
     fn take(&mut self, dir: usize, seen: &Seen) {
@@ -109,6 +113,7 @@ impl Streams {
             // The PSN of a notification is none of a stream.
             return;
         }
+        evidence.contradict = evidence.contradict.saturating_add(other.pass(seen));
         match other.answered(seen) {
             Said::Agrees => evidence.agree = evidence.agree.saturating_add(1),
             Said::Ahead => evidence.contradict = evidence.contradict.saturating_add(1),
@@ -147,16 +152,26 @@ struct Request {
     kind: Kind,
     /// How many PSNs it takes at most.
     span: u32,
+    /// How many bytes it asks for, of a READ.
+    len: Option<u32>,
     /// Messages that ended with it or before it, since `part` began.
     messages: u32,
     /// How many gaps there were before it.
     part: u32,
+    /// Whether it calls for an answer with data, and there was none.
+    wants_data: bool,
 }
 
 /// The requests of one direction, and the newest acknowledgement of them.
 #[derive(Default)]
 struct Requests {
     list: Vec<Request>,
+    /// How many of them later ones were answered than.
+    passed: usize,
+    /// The answers before the first of them, until it comes.
+    before_all: Vec<Psn>,
+    /// How many of these are to requests that came behind them.
+    too_early: u32,
     acked: Option<Acked>,
     /// Whether the responder counts messages at all.
     counts: bool,
@@ -192,9 +207,13 @@ impl Requests {
             Kind::Read => longest_span(seen.dma_len.unwrap_or(0), u32::MAX),
             _ => 1,
         };
-        let (psn, kind) = (seen.psn, seen.kind);
+        let (psn, kind, len) = (seen.psn, seen.kind, seen.dma_len);
+        let wants_data = matches!(kind, Kind::Read | Kind::Atomic);
         let Some(last) = self.list.last().copied() else {
-            self.list.push(Request { psn, kind, span, messages: ends, part: 0 });
+            let may_be_to_it = |answer: &Psn| (0..WINDOW).contains(&answer.distance_from(psn));
+            let too_early = self.before_all.drain(..).filter(may_be_to_it).count();
+            self.too_early = u32::try_from(too_early).unwrap_or(u32::MAX);
+            self.list.push(Request { psn, kind, span, len, messages: ends, part: 0, wants_data });
             return 0;
         };
         let ahead = psn.distance_from(last.psn);
@@ -207,6 +226,7 @@ impl Requests {
             self.has_repeats = true;
             return 0;
         }
+        self.has_repeats |= last.has_rest(seen, ahead.unsigned_abs());
         let mut missed = core::mem::take(&mut self.answers_ahead);
         if let Some(answered) = self.ahead.take()
             && !answered.is_before(psn)
@@ -218,8 +238,22 @@ impl Requests {
         let (part, before) =
             if is_gap { (last.part.wrapping_add(1), 0) } else { (last.part, last.messages) };
         let messages = before.wrapping_add(ends);
-        self.list.push(Request { psn, kind, span, messages, part });
+        self.list.push(Request { psn, kind, span, len, messages, part, wants_data });
         missed
+    }
+
+    /// Takes an answer; returns how many requests before the one that it is to have none with data,
+    /// though they call for it.
+    fn pass(&mut self, seen: &Seen) -> u32 {
+        let behind = self.list.partition_point(|request| !seen.psn.is_before(request.psn));
+        let Some(at) = behind.checked_sub(1) else { return 0 };
+        let passed = self.list.get(self.passed..at).unwrap_or_default();
+        let missing = passed.iter().filter(|request| request.wants_data).count();
+        self.passed = self.passed.max(at);
+        if let Some(request) = self.list.get_mut(at) {
+            request.wants_data &= !matches!(seen.kind, Kind::ReadResponse | Kind::AtomicAck);
+        }
+        u32::try_from(missing).unwrap_or(u32::MAX)
     }
 
     /// Whether the answer agrees with what was sent before it.
@@ -227,7 +261,12 @@ impl Requests {
         let at = self.list.partition_point(|request| !seen.psn.is_before(request.psn));
         // What is before the first may have been sent before the capture began.
         let request = at.checked_sub(1).and_then(|at| self.list.get(at)).copied();
-        let Some(request) = request else { return Said::Nothing };
+        let Some(request) = request else {
+            if self.list.is_empty() {
+                self.before_all.push(seen.psn);
+            }
+            return Said::Nothing;
+        };
         let next = self.list.get(at).map(|next| next.psn);
         let behind = seen.psn.distance_from(request.psn).unsigned_abs();
         if behind >= request.span {
@@ -267,9 +306,19 @@ impl Requests {
 }
 
 impl Request {
+    /// Whether the READ, so many PSNs behind this one, asks once more for the rest of it.
+    fn has_rest(&self, seen: &Seen, ahead: u32) -> bool {
+        let rest = seen.dma_len.zip(self.len).and_then(|(rest, all)| all.checked_sub(rest));
+        let is_rest = |size: u32| Some(ahead.saturating_mul(size)) == rest;
+        self.kind == Kind::Read && seen.kind == Kind::Read && SIZES.into_iter().any(is_rest)
+    }
+
     fn is_answered_by(&self, seen: &Seen, behind: u32, next: Option<Psn>) -> Option<bool> {
         if self.kind != Kind::Read {
             return Some(self.kind.has_data_response());
+        }
+        if self.len.is_some_and(|len| !may_bring(len, seen, behind)) {
+            return Some(false);
         }
         let ends = next.map(|next| next == seen.psn.add(1));
         match seen.place {
@@ -284,5 +333,17 @@ impl Request {
                 }
             }
         }
+    }
+}
+
+/// Whether the response with so many before it is one of those that bring `len` bytes.
+fn may_bring(len: u32, seen: &Seen, behind: u32) -> bool {
+    let up_to_it = |size: u32| behind.saturating_mul(size).saturating_add(seen.payload);
+    match seen.place {
+        Place::Only => seen.payload == len,
+        Place::First | Place::Middle => {
+            SIZES.contains(&seen.payload) && up_to_it(seen.payload) < len
+        }
+        Place::Last => SIZES.into_iter().any(|size| up_to_it(size) == len),
     }
 }

@@ -22,6 +22,11 @@ const FEW_EVER: u32 = 16;
 const FEW_OTHERS: usize = 64;
 /// Room for so many flows is kept where there are none.
 const KEPT: usize = 64;
+/// How many UDP source ports Linux takes for RoCE.
+const PORTS: u32 = 1 << 14;
+/// How far apart queue pairs begin at most that begin alike, in PSNs: of a thousand that begin
+/// anywhere one does so among 64 others.
+const ALIKE: u32 = 128;
 /// How far the requests of a pair on trial may have got since it was made: few were answered.
 const PROGRESS: u32 = 1 << 20;
 
@@ -42,6 +47,8 @@ pub(super) struct Group {
     pub on_trial: u32,
     /// Flows that came when there was one the other way with their UDP source port.
     pub matched: u32,
+    /// Flows that came when there was one the same way that began at nearly the same PSN.
+    pub alike: u32,
     /// Whether there are any flows, or pairs on trial.
     pub is_used: bool,
 }
@@ -139,6 +146,27 @@ impl Group {
         ever > least && self.matched.saturating_mul(20) > ever.saturating_mul(9)
     }
 
+    /// Whether queue pairs do not begin anywhere, but many of them alike: one in eight does.
+    pub(super) fn are_alike(&self) -> bool {
+        self.alike.saturating_mul(8) >= self.ever()
+    }
+
+    /// Whether flows the other way have the UDP source port of half of those that could find one, or
+    /// more: that is no accident, and others do not belong together.
+    pub(super) fn most_share_ports(&self) -> bool {
+        let fewer = self.sides.iter().map(|side| side.ever).min().unwrap_or(0);
+        fewer >= FEW_EVER / 2 && self.matched.saturating_mul(2) >= fewer
+    }
+
+    /// Whether ports that are the same may be more than an accident: of few flows one is, and of many
+    /// there are some more than that makes.
+    pub(super) fn has_some_ports_of_pairs(&self) -> bool {
+        let [a, b] = [0, 1].map(|side: usize| self.sides.get(side).map_or(0, |side| side.ever));
+        let accidents = a.saturating_mul(b) / (PORTS / 8);
+        let least = accidents.saturating_add(4).min(a.min(b) / 2);
+        self.ever() <= FEW_EVER || self.matched >= least
+    }
+
     /// The only flow that ever had a UDP source port.
     pub(super) fn only_with(&self, side: usize, port: u16) -> Option<usize> {
         let (count, index) = *self.sides.get(side)?.ports.get(&port)?;
@@ -197,6 +225,12 @@ pub(super) const fn other_side(hosts: &HostPair, side: usize) -> usize {
 /// The flow at a place of a group.
 pub(super) fn member(group: &Group, place: Place) -> Option<&Member> {
     group.sides.get(place.side)?.members.get(place.index)?.as_ref()
+}
+
+/// Whether two streams began at nearly the same PSN.
+pub(super) fn is_alike(a: Option<Psn>, b: Option<Psn>) -> bool {
+    let distance = a.zip(b).map(|(a, b)| a.distance_from(b).unsigned_abs());
+    distance.is_some_and(|distance| distance <= ALIKE)
 }
 
 /// Whether two streams have PSNs that might be taken for each other's.

@@ -64,7 +64,7 @@ pub(super) fn look(
         word..word.saturating_add(1)
     });
     look.is_shared = port.is_some_and(|port| group.is_shared(port));
-    let near = nearness(side.members.len(), seen);
+    let near = nearness(side.members.len(), group.are_alike(), seen);
     for (word, members) in side.members.chunks(64).enumerate().skip(words.start).take(words.len()) {
         let others = only.map_or(0, |only| !(1u64 << (only % 64)));
         // What ruled out the only one that is left may have been frames that the capture lacks.
@@ -238,7 +238,7 @@ fn same_port(
     me: &Member,
     fits: &[usize],
 ) -> Option<usize> {
-    let port = me.port?;
+    let port = me.port.filter(|_| group.has_some_ports_of_pairs())?;
     let with_port = |side: usize| {
         let members = group.sides.get(side).into_iter().flat_map(|side| side.members.iter());
         members

@@ -197,9 +197,21 @@ impl Seeker<'_> {
     /// Whether this flow and that one are the only ones, this way and the other, that have their UDP
     /// source port.
     fn only_share_port(&self, index: usize) -> bool {
-        let Some(port) = self.me.port else { return false };
+        let tells = self.group.has_some_ports_of_pairs();
+        let Some(port) = self.me.port.filter(|_| tells) else { return false };
         self.group.only_with(self.place.side, port) == Some(self.place.index)
             && self.group.only_with(self.other, port) == Some(index)
+    }
+
+    /// Whether that flow had other UDP source ports than this one, where those of a connection have
+    /// the same.
+    fn has_other_port(&self, index: usize) -> bool {
+        let them = self.slot_of(index).and_then(|slot| self.table.get(slot));
+        let Some(theirs) = them.map(|them| them.dirs[0].src_ports) else { return false };
+        let mine = self.conn.dirs[0].src_ports;
+        let are_known = !mine.is_empty() && !theirs.is_empty();
+        let has_it = |port: &u16| theirs.contains(port);
+        are_known && !mine.iter().any(has_it) && self.group.most_share_ports()
     }
 
     fn slot_of(&self, index: usize) -> Option<usize> {
@@ -234,7 +246,7 @@ impl Seeker<'_> {
         } else {
             look.sole((group, place, other), me)
         };
-        let Some(sole) = sole else { return decision };
+        let Some(sole) = sole.filter(|sole| !self.has_other_port(*sole)) else { return decision };
         let sure = match me.search.sole {
             Some((before, sure)) if before == sole => sure.saturating_add(1),
             _ => 1,
@@ -253,7 +265,7 @@ impl Seeker<'_> {
     /// Whether there are so many flows that their PSNs are spread over all there are.
     fn is_spread(&self) -> bool {
         let ever = self.group.most_ever().max(self.candidates());
-        nearness(ever, self.seen) < WINDOW.unsigned_abs()
+        nearness(ever, self.group.are_alike(), self.seen) < WINDOW.unsigned_abs()
     }
 
     /// Whether the only flow that fits is the one.

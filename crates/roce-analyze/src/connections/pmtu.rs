@@ -1,7 +1,7 @@
 //! The path MTU of a connection, by what its packets show.
 
 /// Path MTUs there are, in bytes.
-const SIZES: [u32; 5] = [256, 512, 1024, 2048, 4096];
+pub(super) const SIZES: [u32; 5] = [256, 512, 1024, 2048, 4096];
 
 /// What is known of the path MTU of a connection.
 #[derive(Clone, Copy, Default, Debug)]

@@ -6,7 +6,7 @@
 use hashbrown::HashMap;
 use roce_wire::Psn;
 
-use super::group::{Group, Member, Place, Side, Tried, is_near, other_side};
+use super::group::{Group, Member, Place, Side, Tried, is_alike, is_near, other_side};
 use super::key::{FlowKey, HostPair};
 use super::look::Look;
 use super::search::Search;
@@ -74,8 +74,10 @@ impl Unpaired {
         }
         let Some(list) = group.sides.get_mut(side) else { return false };
         let newest = list.members.iter().rev().take(NEIGHBOURS).flatten();
-        let is_near = |other: &Member| is_near(start, other.start);
-        let has_neighbour = newest.into_iter().any(is_near);
+        let has_neighbour = newest.clone().any(|other| is_near(start, other.start));
+        if has_neighbour && newest.clone().any(|other| is_alike(start, other.start)) {
+            group.alike = group.alike.saturating_add(1);
+        }
         let index = list.members.len();
         if let Some(port) = member.port {
             let (count, newest) = list.ports.entry(port).or_default();
@@ -118,7 +120,7 @@ impl Unpaired {
         }
         group.sides.iter_mut().for_each(Side::reset);
         group.trials.clear();
-        (group.matched, group.is_used) = (0, false);
+        (group.matched, group.alike, group.is_used) = (0, 0, false);
         self.idle = self.idle.saturating_add(1);
         if self.idle > MOST_IDLE && self.idle.saturating_mul(2) > self.by_hosts.len() {
             self.by_hosts.retain(|_, group| group.is_used);

@@ -37,13 +37,13 @@ pub(super) const fn is_answer(seen: &Seen) -> bool {
 }
 
 /// How far apart PSNs are that may belong together though one does not answer the other. Where queue
-/// pairs do not begin at 0 their PSNs are spread over all there are: the more of them there are, the
+/// pairs do not begin at 0, nor otherwise alike, their PSNs are spread over all there are: the more of them there are, the
 /// more are near to each other by accident.
-pub(super) fn nearness(members: usize, seen: &Seen) -> u32 {
+pub(super) fn nearness(members: usize, are_alike: bool, seen: &Seen) -> u32 {
     const PSNS: u32 = 1 << 24;
     let members = u32::try_from(members).unwrap_or(u32::MAX).max(1);
     let spread = (PSNS / 64).checked_div(members).unwrap_or(0);
-    if seen.psn.get() < SMALL_PSN || members < FEW {
+    if are_alike || seen.psn.get() < SMALL_PSN || members < FEW {
         return WINDOW.unsigned_abs();
     }
     spread.clamp(64, WINDOW.unsigned_abs())

@@ -112,9 +112,21 @@ impl Pair {
 
     /// The only response to a READ.
     pub(crate) fn read_response(self, from: usize, time_ns: u64, psn: u32, msn: u32) -> Record {
+        self.read_response_of(1024, from, time_ns, psn, msn)
+    }
+
+    /// The same of so many bytes, up to 1024.
+    pub(crate) fn read_response_of(
+        self,
+        len: usize,
+        from: usize,
+        time_ns: u64,
+        psn: u32,
+        msn: u32,
+    ) -> Record {
         let aeth = Aeth::new(Syndrome(0x1f), Msn::new(msn));
         let packet = self.to(from, Opcode::RC_RDMA_READ_RESPONSE_ONLY, psn).aeth(aeth);
-        self.packet(from, time_ns, &packet.payload(&PAYLOAD))
+        self.packet(from, time_ns, &packet.payload(&PAYLOAD[..len]))
     }
 
     /// A FetchAdd.
